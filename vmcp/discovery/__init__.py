@@ -1,0 +1,1 @@
+"""Sources: where backends come from."""

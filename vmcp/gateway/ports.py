@@ -1,0 +1,84 @@
+"""What the gateway needs from the layers around it, as Protocols; `vmcp.app` puts the real ones in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vmcp.gateway.deadline import Deadline
+from vmcp.model.backend import Backend
+from vmcp.model.inventory import Inventory
+from vmcp.model.keys import ObjectKey
+from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+
+
+class Reply(Protocol):
+    """Where the events of one call go before it is done; the incoming side renders them for its era."""
+
+    @property
+    def deadline(self) -> Deadline:
+        """The time that the call still has; an outgoing side stops it while a person is asked."""
+        ...
+
+    async def note(self, note: Note) -> None:
+        """Send a notification to the client; return when it was taken (this is the back pressure)."""
+        ...
+
+    async def ask(self, ask: Ask) -> tuple[Answer, ...]:
+        """Put the requests of a live Ask to the client and return its answers in the same order.
+
+        A client that cannot be asked gives an error as its answer; nothing is raised for that.
+        """
+        ...
+
+
+class BackendClient(Protocol):
+    """The one way to a backend. All methods may be called from many tasks at once."""
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that it speaks to."""
+        ...
+
+    async def run(self) -> None:
+        """Keep the connection: open, list, listen, and again after a loss. Ends only by being cancelled."""
+        ...
+
+    async def call(self, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a call whose names are the backend's own, and return its end.
+
+        An Ask at the end always has a Retry. Raise BackendFailed when the backend could not do its part. Being
+        cancelled cancels the call at the backend by the rule of its era.
+        """
+        ...
+
+    async def notify(self, client: Client, method: str, params: bytes | None) -> None:
+        """Send a client's notification where a session of this client is open; else do nothing."""
+        ...
+
+    async def subscribe(self, uri: str) -> None:
+        """Ask for updates of a resource, for all clients at once; raise BackendFailed or Refused."""
+        ...
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Ask for no more updates of a resource."""
+        ...
+
+    async def release(self, client: Client) -> None:
+        """End what is kept for a client whose session has ended."""
+        ...
+
+
+class Findings(Protocol):
+    """Where a backend's client says what it learnt; the calls return at once."""
+
+    def listed(self, inventory: Inventory) -> None:
+        """Take the lists of a backend, as they are now."""
+        ...
+
+    def failed(self, backend: ObjectKey, reason: str, message: str) -> None:
+        """Take note that a backend cannot be reached or listed; what was listed before stays."""
+        ...
+
+    def resource_updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
+        """Take an update of a subscribed resource: raw params of the notification."""
+        ...

@@ -1,0 +1,1 @@
+"""Values that every layer shares: frozen, standard library only, no IO."""

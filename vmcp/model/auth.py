@@ -1,0 +1,30 @@
+"""How we authenticate to a backend: a closed union of specs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vmcp.model.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class NoAuth:
+    """Send no credential."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderInjection:
+    """Send one header with a secret value."""
+
+    header: str
+    value: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class BearerToken:
+    """Send `Authorization: Bearer <token>`."""
+
+    token: Secret
+
+
+AuthSpec = NoAuth | HeaderInjection | BearerToken

@@ -1,0 +1,56 @@
+"""A backend: one MCP server that the gateway may call, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from vmcp.model.auth import AuthSpec, NoAuth
+from vmcp.model.keys import ObjectKey
+from vmcp.model.secret import Secret
+
+SessionScope = Literal["call", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEndpoint:
+    """A streamable HTTP server; `ca_bundle` is PEM text that is trusted beside the system's roots."""
+
+    url: str
+    ca_bundle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StdioEndpoint:
+    """A command that speaks MCP on its standard input and output.
+
+    `env` is what the child gets beside PATH, HOME, LANG and TMPDIR; None as `cwd` means our own.
+    """
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, Secret], ...] = ()
+    cwd: str | None = None
+
+
+Endpoint = HttpEndpoint | StdioEndpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One member of the snapshot; equal values mean that nothing about it changed.
+
+    `name` is the public name, unique in a snapshot. `headers` are sent with each request, in order, secret
+    or not; `passthrough` names incoming headers (lower case) that are copied. `session_scope` says whether
+    calls of clients that have no session may share one session of the backend. `metadata` is shown in /status and means nothing to us.
+    """
+
+    key: ObjectKey
+    name: str
+    endpoint: Endpoint
+    timeout_seconds: float
+    auth: AuthSpec = NoAuth()
+    headers: tuple[tuple[str, Secret], ...] = ()
+    passthrough: tuple[str, ...] = ()
+    session_scope: SessionScope = "call"
+    metadata: tuple[tuple[str, str], ...] = ()

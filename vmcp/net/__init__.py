@@ -1,0 +1,1 @@
+"""The seam through which every outgoing HTTP request goes."""

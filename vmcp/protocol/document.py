@@ -1,0 +1,176 @@
+"""Split JSON into Documents without touching the bytes of their values."""
+
+from __future__ import annotations
+
+import json
+from typing import NoReturn
+
+import msgspec
+
+from vmcp.model.document import Document
+
+EMPTY = Document(())
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_string = msgspec.json.Decoder(str)
+_keys: dict[str, bytes] = {}
+
+
+class MalformedJson(ValueError):
+    """The bytes are not the JSON that was expected; the text says what was."""
+
+
+def quote(text: str) -> bytes:
+    """Return `text` as a JSON string."""
+    try:
+        return msgspec.json.encode(text)
+    except UnicodeEncodeError:
+        return json.dumps(text).encode()
+
+
+def unquote(raw: bytes) -> str:
+    """Return the text of a raw JSON string; raise MalformedJson for anything else."""
+    try:
+        return _string.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        value = _loads(raw)
+        if not isinstance(value, str):
+            raise MalformedJson("a string was expected") from None
+        return value
+
+
+def split(raw: bytes) -> Document:
+    """Return the members of a JSON object, duplicates included; raise MalformedJson if it is none."""
+    try:
+        found = _members.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _split_slowly(raw)
+    members = tuple([(_key(key), bytes(value)) for key, value in found.items()])
+    if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or len(raw) == 2:
+        return Document(members)
+    # White space, an escaped key or a duplicate: the lengths do not add up.
+    return _split_slowly(raw)
+
+
+def split_array(raw: bytes) -> tuple[bytes, ...]:
+    """Return the items of a JSON array as raw bytes; raise MalformedJson if it is none."""
+    try:
+        return tuple([bytes(item) for item in _items.decode(raw)])
+    except (msgspec.DecodeError, RecursionError):
+        return _split_array_slowly(raw)
+
+
+def duplicates(document: Document) -> frozenset[bytes]:
+    """Return the keys that occur more than once."""
+    keys = [key for key, _ in document.members]
+    return frozenset(key for key in keys if keys.count(key) > 1)
+
+
+def is_object(raw: bytes) -> bool:
+    """Tell whether raw JSON that is known to be well-formed is an object."""
+    return raw.lstrip(_SPACE)[:1] == b"{"
+
+
+def _key(key: str) -> bytes:
+    known = _keys.get(key)
+    if known is None:
+        known = quote(key)
+        if len(_keys) < _MOST_KEYS:
+            _keys[key] = known
+    return known
+
+
+# Keys of tools and envelopes repeat in every message; keys that clients invent must not fill the memory.
+_MOST_KEYS = 1024
+_SPACE = b" \t\r\n"
+
+
+def _refuse(_: str) -> NoReturn:
+    raise MalformedJson("NaN and Infinity are not JSON")
+
+
+def _text(raw: str) -> str:
+    return raw
+
+
+# The standard library's scanner finds where a value ends, at C speed, in JSON that msgspec refuses or cannot
+# split: lone surrogates, duplicate keys. Numbers are kept as text, so that none is too long to parse.
+_scan = json.JSONDecoder(parse_constant=_refuse, parse_int=_text, parse_float=_text).raw_decode
+
+
+def _loads(raw: bytes) -> object:
+    text = _decoded(raw)
+    value, end = _scanned(text, _skip(text, 0))
+    if _skip(text, end) != len(text):
+        raise MalformedJson("text follows the value")
+    return value
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise MalformedJson("the text is not UTF-8") from None
+
+
+def _scanned(text: str, at: int) -> tuple[object, int]:
+    try:
+        return _scan(text, at)
+    except RecursionError:
+        raise MalformedJson("nested too deeply") from None
+    except ValueError:
+        raise MalformedJson(f"malformed at character {at}") from None
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _expect(text: str, at: int, allowed: str) -> str:
+    if at >= len(text) or text[at] not in allowed:
+        raise MalformedJson(f"one of {allowed!r} was expected at character {at}")
+    return text[at]
+
+
+def _split_slowly(raw: bytes) -> Document:
+    text = _decoded(raw)
+    at = _skip(text, 0)
+    _expect(text, at, "{")
+    at = _skip(text, at + 1)
+    members: list[tuple[bytes, bytes]] = []
+    closed = text[at : at + 1] == "}"
+    while not closed:
+        _expect(text, at, '"')
+        key, end = _scanned(text, at)
+        at = _skip(text, end)
+        _expect(text, at, ":")
+        start = _skip(text, at + 1)
+        _, end = _scanned(text, start)
+        members.append((_key(str(key)), text[start:end].encode()))
+        at = _skip(text, end)
+        closed = _expect(text, at, ",}") == "}"
+        at = at if closed else _skip(text, at + 1)
+    if _skip(text, at + 1) != len(text):
+        raise MalformedJson("text follows the object")
+    return Document(tuple(members))
+
+
+def _split_array_slowly(raw: bytes) -> tuple[bytes, ...]:
+    text = _decoded(raw)
+    at = _skip(text, 0)
+    _expect(text, at, "[")
+    at = _skip(text, at + 1)
+    items: list[bytes] = []
+    closed = text[at : at + 1] == "]"
+    while not closed:
+        _, end = _scanned(text, at)
+        items.append(text[at:end].encode())
+        at = _skip(text, end)
+        closed = _expect(text, at, ",]") == "]"
+        at = at if closed else _skip(text, at + 1)
+    if _skip(text, at + 1) != len(text):
+        raise MalformedJson("text follows the array")
+    return tuple(items)

@@ -1,0 +1,1 @@
+"""Names and set-up of logs."""

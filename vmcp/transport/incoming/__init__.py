@@ -1,0 +1,1 @@
+"""Clients to us: ASGI, both eras."""

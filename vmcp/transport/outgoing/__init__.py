@@ -1,0 +1,1 @@
+"""Us to backends: streamable HTTP and stdio, both eras."""
