@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 
 
 class Conflict(Enum):
@@ -26,7 +25,7 @@ class ToolOverride:
 
     name: str | None = None
     description: str | None = None
-    annotations: Mapping[str, bytes] = MappingProxyType({})
+    annotations: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class ToolRules:
 
     filter: frozenset[str] | None = None
     exclude_all: bool = False
-    overrides: Mapping[str, ToolOverride] = MappingProxyType({})
+    overrides: Mapping[str, ToolOverride] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Rules:
     conflict: Conflict = Conflict.PREFIX
     prefix_format: str = "{workload}_"
     priority_order: tuple[str, ...] = ()
-    tools: Mapping[str, ToolRules] = MappingProxyType({})
+    tools: Mapping[str, ToolRules] = field(default_factory=dict)
     exclude_all_tools: bool = False
     show_unnamed: bool = True
     max_name_length: int = 64
