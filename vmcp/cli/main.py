@@ -1,0 +1,66 @@
+"""The `vmcp` command: its subcommands, and how each of them ends.
+
+Nothing heavy is imported before a command runs, so that help and completion stay fast.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+import vmcp
+from vmcp.cli import output
+from vmcp.cli.call import call
+from vmcp.cli.prompts import prompts
+from vmcp.cli.resources import resources
+from vmcp.cli.stop import ExitCode, Stop
+from vmcp.cli.tools import tools
+
+app = typer.Typer(
+    name="vmcp",
+    help="One URL for many MCP servers.",
+    no_args_is_help=True,
+    # Its tracebacks show the values of variables, secrets included.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (tools, prompts, resources, call):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line and exit; what a Stop says goes to standard error."""
+    # Lone surrogates in a server's JSON must not end in an error of encoding.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="vmcp")
+    except Stop as stop:
+        if stop.message:
+            output.remark(stop.message)
+        sys.exit(stop.code)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    finally:
+        output.close()
+
+
+def _show_version(is_wanted: bool) -> None:  # noqa: FBT001 - typer's own form
+    if is_wanted:
+        output.emit(f"vmcp {vmcp.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+]
+
+
+@app.callback()
+def options(*, version: Version = False) -> None:
+    """One URL for many MCP servers."""
