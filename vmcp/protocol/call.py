@@ -18,7 +18,8 @@ class Client:
     """Who calls, as it declared itself: a client session, or one request of a client that has none.
 
     Compared by identity: backends keep their sessions by it. `capabilities` and `info` are raw JSON objects.
-    `lasting` is True for a session, which is released when it ends; else the client ends with its one call.
+    `lasting` is True for a session, which is released when it ends (`has_ended`); else the client ends with its
+    one call.
     """
 
     era: Era
@@ -28,6 +29,7 @@ class Client:
     caller: Caller = ANONYMOUS
     lasting: bool = False
     log_level: str | None = None
+    has_ended: bool = False
 
 
 @dataclass(slots=True)

@@ -1,0 +1,17 @@
+"""TLS contexts: the system's roots, and beside them the certificates of a bundle."""
+
+from __future__ import annotations
+
+import ssl
+from functools import lru_cache
+
+
+@lru_cache(maxsize=256)
+def context(ca_bundle: str | None) -> ssl.SSLContext:
+    """Return the client context for a PEM bundle, one for all that use the same; None: the system's roots."""
+    made = ssl.create_default_context()
+    if ca_bundle is not None:
+        made.load_verify_locations(cadata=ca_bundle)
+        # Private CAs often lack what Python 3.13 demands of one (RFC 5280 details); clients of old accept them.
+        made.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return made

@@ -1,0 +1,144 @@
+"""JSON-RPC envelopes: read without touching what they carry, written without formatting it anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vmcp.model.document import Document
+from vmcp.protocol.document import EMPTY, MalformedJson, duplicates, split, unquote
+from vmcp.protocol.failures import InvalidParams, InvalidRequest, Unparsable
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request: `id` is raw JSON, `params` the members as sent (empty if absent)."""
+
+    id: bytes
+    method: str
+    params: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A notification: `params` are the members as sent (empty if absent)."""
+
+    method: str
+    params: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response: `id` is raw JSON (None if the peer could not tell it), `payload` the result or the error."""
+
+    id: bytes | None
+    payload: bytes
+    is_error: bool
+
+
+Message = Request | Notification | Response
+
+# A second one of these in params would let us and the backend read two different requests.
+_UNIQUE_PARAMS = frozenset((b'"name"', b'"uri"', b'"_meta"', b'"ref"', b'"taskId"', b'"requestState"'))
+_methods: dict[bytes, str] = {}
+_MOST_METHODS = 256
+
+
+def read(body: bytes) -> Message:
+    """Read one message of a client; raise Unparsable, InvalidRequest or InvalidParams."""
+    if not body.isascii():
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            raise Unparsable("The body is not UTF-8.") from None
+    try:
+        envelope = split(body)
+    except MalformedJson as malformed:
+        if body.lstrip()[:1] == b"[":
+            raise InvalidRequest("Arrays of messages are not served: send one message a request.") from None
+        raise Unparsable(f"The body is no JSON object: {malformed}.") from None
+    if duplicates(envelope):
+        raise InvalidRequest("The envelope has a member twice.")
+    return _message(envelope, strict=True)
+
+
+def read_peer(body: bytes) -> Message:
+    """Read one message of a backend, forgiving what does no harm; raise as `read` does."""
+    try:
+        return _message(split(body), strict=False)
+    except MalformedJson as malformed:
+        raise Unparsable(f"The message is no JSON object: {malformed}.") from None
+
+
+def _message(envelope: Document, *, strict: bool) -> Message:
+    members = dict(envelope.members)
+    if members.get(b'"jsonrpc"') != b'"2.0"' and strict:
+        raise InvalidRequest('The member "jsonrpc" must be "2.0".')
+    method = members.get(b'"method"')
+    identity = members.get(b'"id"')
+    if method is None:
+        return _response(members, identity)
+    name = _method(method)
+    params = _params(members.get(b'"params"'), strict=strict)
+    if identity is None:
+        return Notification(name, params)
+    if not _is_id(identity):
+        raise InvalidRequest('The member "id" must be a string or a number.')
+    return Request(identity, name, params)
+
+
+def _response(members: dict[bytes, bytes], identity: bytes | None) -> Response:
+    known = identity if identity is not None and _is_id(identity) else None
+    if (error := members.get(b'"error"')) is not None and error != b"null":
+        return Response(known, error, is_error=True)
+    if (result := members.get(b'"result"')) is not None:
+        return Response(known, result, is_error=False)
+    raise InvalidRequest('The message has neither "method" nor "result" nor "error".')
+
+
+def _method(raw: bytes) -> str:
+    known = _methods.get(raw)
+    if known is None:
+        try:
+            known = unquote(raw)
+        except MalformedJson:
+            raise InvalidRequest('The member "method" must be a string.') from None
+        if len(_methods) < _MOST_METHODS:
+            _methods[raw] = known
+    return known
+
+
+def _params(raw: bytes | None, *, strict: bool) -> Document:
+    if raw is None:
+        return EMPTY
+    try:
+        params = split(raw)
+    except MalformedJson:
+        raise InvalidParams('The member "params" must be an object.') from None
+    if strict and duplicates(params) & _UNIQUE_PARAMS:
+        raise InvalidRequest("The params have a member twice that says where the request goes.")
+    return params
+
+
+def _is_id(raw: bytes) -> bool:
+    return raw[:1] == b'"' or raw[:1].isdigit() or raw[:1] == b"-"
+
+
+def request(identity: bytes, method: bytes, params: bytes | None) -> bytes:
+    """Write a request; `method` is raw JSON."""
+    if params is None:
+        return b'{"jsonrpc":"2.0","id":' + identity + b',"method":' + method + b"}"
+    return b'{"jsonrpc":"2.0","id":' + identity + b',"method":' + method + b',"params":' + params + b"}"
+
+
+def notification(method: bytes, params: bytes | None) -> bytes:
+    """Write a notification; `method` is raw JSON."""
+    tail = b"}" if params is None else b',"params":' + params + b"}"
+    return b'{"jsonrpc":"2.0","method":' + method + tail
+
+
+def response(identity: bytes | None, payload: bytes, *, is_error: bool) -> bytes:
+    """Write a response; the id is left out where it is unknown (the schemas know no null id)."""
+    kind = b'"error":' if is_error else b'"result":'
+    if identity is None:
+        return b'{"jsonrpc":"2.0",' + kind + payload + b"}"
+    return b'{"jsonrpc":"2.0","id":' + identity + b"," + kind + payload + b"}"

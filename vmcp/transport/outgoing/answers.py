@@ -1,0 +1,110 @@
+"""Read what a backend sends back: single answers, streams of messages, and what they mean for a call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from vmcp.model.document import Document
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.call import Ask, Call, Done, Note, Request, Retry
+from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
+from vmcp.protocol.sse import EventTooLarge, Parser
+from vmcp.transport.outgoing.speech import Refused
+
+BODY_LIMIT = 16 * 2**20
+PROGRESS = "notifications/progress"
+
+
+def message(raw: bytes, backend: str) -> jsonrpc.Message:
+    """Read one message; raise BackendFailed with reason InvalidAnswer."""
+    try:
+        return jsonrpc.read_peer(raw)
+    except Failure as failure:
+        raise BackendFailed(backend, "InvalidAnswer", failure.message) from None
+
+
+def response(raw: bytes, identity: bytes, backend: str) -> jsonrpc.Response:
+    """Read the response to the request `identity`; an error without an id is taken as its answer."""
+    found = message(raw, backend)
+    if isinstance(found, jsonrpc.Response) and is_for(found, identity):
+        return found
+    raise BackendFailed(backend, "InvalidAnswer", "the answer belongs to no request of ours.")
+
+
+def is_for(found: jsonrpc.Response, identity: bytes) -> bool:
+    """Tell whether a response answers the request `identity`."""
+    return found.id == identity or (found.id is None and found.is_error)
+
+
+def note(call: Call, notification: jsonrpc.Notification) -> Note | None:
+    """Return the note for the client; None for progress that it did not ask for."""
+    params = notification.params
+    if notification.method == PROGRESS:
+        if call.progress_token is None:
+            return None
+        params = params.with_member(b'"progressToken"', call.progress_token)
+    return Note(notification.method, params.join())
+
+
+def end(found: jsonrpc.Response) -> Done:
+    """Return the end of a call."""
+    return Done(found.payload, is_error=found.is_error)
+
+
+def result(found: jsonrpc.Response, backend: str) -> Document:
+    """Return the members of a result of our own request; raise Refused or BackendFailed."""
+    try:
+        members = split(found.payload)
+        if found.is_error:
+            raise Refused(_code(members), unquote(members.get(b'"message"') or b'""'))
+    except MalformedJson:
+        raise BackendFailed(backend, "InvalidAnswer", "the result is no object.") from None
+    return members
+
+
+def code(found: jsonrpc.Response) -> int | None:
+    """Return the code of an error response, None for a result."""
+    if not found.is_error:
+        return None
+    try:
+        return _code(split(found.payload))
+    except MalformedJson:
+        return INTERNAL_ERROR
+
+
+def _code(members: Document) -> int:
+    raw = members.get(b'"code"') or b""
+    try:
+        return int(raw)
+    except ValueError:
+        return INTERNAL_ERROR
+
+
+def input_required(found: jsonrpc.Response) -> Ask | None:
+    """Return the Ask that a stateless result is, None where it is a result for good."""
+    if found.is_error or b'"input_required"' not in found.payload:
+        return None
+    members = split(found.payload)
+    if members.get(b'"resultType"') != b'"input_required"':
+        return None
+    wanted = split(members.get(b'"inputRequests"') or b"{}")
+    requests = tuple(_request(unquote(key), raw) for key, raw in wanted.members)
+    return Ask(requests, Retry(members.get(b'"requestState"')), members)
+
+
+def _request(key: str, raw: bytes) -> Request:
+    inner = split(raw)
+    return Request(key, unquote(inner.get(b'"method"') or b'""'), inner.get(b'"params"'))
+
+
+async def stream(chunks: AsyncIterator[bytes], backend: str) -> AsyncGenerator[jsonrpc.Message, None]:
+    """Yield the messages of an event stream; events without data are skipped; raise BackendFailed."""
+    parser = Parser(BODY_LIMIT)
+    try:
+        async for chunk in chunks:
+            for event in parser.feed(chunk):
+                if event.data and event.type in (b"", b"message"):
+                    yield message(event.data, backend)
+    except EventTooLarge as error:
+        raise BackendFailed(backend, "TooLarge", f"{error}.") from None

@@ -1,0 +1,176 @@
+"""HTTP to one backend: its headers, its redirects, its limits, and what its refusals mean."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import assert_never
+
+from yarl import URL
+
+from vmcp.model.auth import BearerToken, HeaderInjection, NoAuth
+from vmcp.model.backend import Backend, HttpEndpoint
+from vmcp.net.client import BodyTooLarge, HttpClient, NetError, Response
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.failures import BackendFailed, Failure
+from vmcp.protocol.methods import TRACE_HEADERS
+from vmcp.transport.outgoing import answers
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+_MOST_REDIRECTS = 3
+_REFUSAL_LIMIT = 64 * 2**10
+
+
+class HttpPipe:
+    """Send requests to the backend's URL with all that its configuration adds to them."""
+
+    def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient) -> None:
+        self.name = backend.name
+        self._url = URL(endpoint.url)
+        self._ca_bundle = endpoint.ca_bundle
+        self._http = http
+        self._passthrough = (*TRACE_HEADERS, *backend.passthrough)
+        self._static = {
+            "Content-Type": JSON,
+            "Accept": f"{JSON}, {EVENTS}",
+            "Accept-Encoding": "identity",
+            "User-Agent": "vmcp",
+            **{name: value.reveal() for name, value in backend.headers},
+            **_credential(backend),
+        }
+
+    def headers(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of this backend's requests with `extra` ones that stay the same for many."""
+        return {**self._static, **extra}
+
+    def travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return those of a client's headers that go on to this backend."""
+        return {name: headers[name] for name in self._passthrough if name in headers}
+
+    async def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Send a message and return the head of the answer; raise BackendFailed."""
+        return await self._send("POST", headers, body)
+
+    async def get(self, headers: Mapping[str, str]) -> Response:
+        """Ask for the stream of a session; raise BackendFailed."""
+        wanted = {name: value for name, value in headers.items() if name != "Content-Type"}
+        return await self._send("GET", {**wanted, "Accept": EVENTS}, None)
+
+    async def delete(self, headers: Mapping[str, str]) -> None:
+        """End a session; raise BackendFailed."""
+        wanted = {name: value for name, value in headers.items() if name != "Content-Type"}
+        (await self._send("DELETE", wanted, None)).close()
+
+    async def _send(self, method: str, headers: Mapping[str, str], body: bytes | None) -> Response:
+        for _ in range(_MOST_REDIRECTS + 1):
+            try:
+                response = await self._http.send(method, self._url, headers, body, self._ca_bundle)
+            except NetError as error:
+                raise lost(self.name, error) from None
+            if not 300 <= response.status < 400:
+                return response
+            response.close()
+            self._url = self._redirected(response)
+        raise BackendFailed(self.name, "Redirected", "it redirects in a circle.")
+
+    def _redirected(self, response: Response) -> URL:
+        location = response.header("Location")
+        if response.status not in (307, 308) or location is None:
+            raise BackendFailed(
+                self.name, "Redirected", f"it answered with status {response.status}, which changes the request."
+            )
+        target = self._url.join(URL(location))
+        if target.origin() != self._url.origin():
+            raise BackendFailed(
+                self.name, "Redirected", "it redirects to another origin; no credential leaves the first one."
+            )
+        return target
+
+    async def read(self, response: Response, limit: int = answers.BODY_LIMIT) -> bytes:
+        """Return the body of an answer; raise BackendFailed."""
+        try:
+            return await response.read(limit)
+        except NetError as error:
+            raise lost(self.name, error) from None
+
+    @asynccontextmanager
+    async def messages(self, response: Response) -> AsyncIterator[AsyncIterator[jsonrpc.Message]]:
+        """Give the messages of an event stream; the stream is closed at the end of the block."""
+        try:
+            async with (
+                aclosing(self._chunks(response)) as chunks,
+                aclosing(answers.stream(chunks, self.name)) as found,
+            ):
+                yield found
+        finally:
+            response.close()
+
+    async def _chunks(self, response: Response) -> AsyncGenerator[bytes, None]:
+        try:
+            async for chunk in response.chunks():
+                yield chunk
+        except NetError as error:
+            raise lost(self.name, error) from None
+
+    async def answer(self, response: Response, identity: bytes) -> jsonrpc.Response:
+        """Return the response to a request of our own, whichever way it comes; raise BackendFailed."""
+        if response.content_type == EVENTS and response.status == 200:
+            async with self.messages(response) as found:
+                async for message in found:
+                    if isinstance(message, jsonrpc.Response) and answers.is_for(message, identity):
+                        return message
+            raise BackendFailed(self.name, "InvalidAnswer", "its stream ended without an answer.")
+        return await self.single(response, identity)
+
+    async def single(self, response: Response, identity: bytes) -> jsonrpc.Response:
+        """Return the response that is the whole body, an error with any HTTP status included."""
+        try:
+            if response.status == 200 and response.content_type == JSON:
+                return answers.response(await self.read(response), identity, self.name)
+            body = await self.read(response, _REFUSAL_LIMIT)
+        finally:
+            response.close()
+        refused = refusal(self.name, response)
+        try:
+            found = jsonrpc.read_peer(body)
+        except Failure:
+            raise refused from None
+        if isinstance(found, jsonrpc.Response) and found.is_error and answers.is_for(found, identity):
+            return found
+        raise refused
+
+
+def _credential(backend: Backend) -> dict[str, str]:
+    auth = backend.auth
+    match auth:
+        case NoAuth():
+            return {}
+        case HeaderInjection():
+            return {auth.header: auth.value.reveal()}
+        case BearerToken():
+            return {"Authorization": f"Bearer {auth.token.reveal()}"}
+        case _:
+            assert_never(auth)
+
+
+def lost(name: str, error: NetError) -> BackendFailed:
+    """Translate what happened on the network."""
+    if isinstance(error, BodyTooLarge):
+        return BackendFailed(name, "TooLarge", f"{error}.")
+    reason = {"connect": "Unreachable", "tls": "TlsFailed"}.get(error.stage, "ConnectionLost")
+    return BackendFailed(name, reason, f"{error}.")
+
+
+def refusal(name: str, response: Response) -> BackendFailed:
+    """Translate an answer that carries no JSON-RPC message."""
+    status = response.status
+    if status in (401, 403):
+        return BackendFailed(name, "Unauthorized", f"it refused our credentials with status {status}.")
+    if status in (429, 503):
+        wait = response.header("Retry-After") or ""
+        seconds = {"retryAfterSeconds": int(wait)} if wait.isdecimal() and len(wait) < 8 else {}
+        return BackendFailed(name, "Overloaded", f"it answered with status {status}.", **seconds)
+    if status == 200:
+        return BackendFailed(name, "InvalidAnswer", "the answer is no JSON-RPC message.")
+    return BackendFailed(name, "Rejected", f"it answered with status {status}.")

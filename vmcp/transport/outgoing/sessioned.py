@@ -1,0 +1,241 @@
+"""Streamable HTTP to a backend of the sessioned era (2024-11-05 to 2025-11-25)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from vmcp.gateway.ports import Reply
+from vmcp.model.backend import Backend
+from vmcp.model.document import Document
+from vmcp.model.inventory import Era, Peer
+from vmcp.net.client import Response
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.call import Answer, Ask, Call, Client, Done
+from vmcp.protocol.document import quote, split
+from vmcp.protocol.failures import INVALID_REQUEST, BackendFailed
+from vmcp.protocol.methods import NEWEST_SESSIONED
+from vmcp.transport.outgoing import answers, compose, handshake, relay
+from vmcp.transport.outgoing.errands import Errands
+from vmcp.transport.outgoing.handshake import BackendSession
+from vmcp.transport.outgoing.identity import OUR_INFO, Ids
+from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
+from vmcp.transport.outgoing.sessions import Sessions
+from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
+
+log = logging.getLogger(__name__)
+
+_STREAM_SECONDS = 10.0
+# How servers in practice say with status 400 that a session is gone.
+_SESSION_CODES = (INVALID_REQUEST, -32000, -32001)
+
+
+class SessionGone(Exception):
+    """The backend says that a session exists no more; what was asked was not executed."""
+
+
+class SessionedHttp:
+    """Speak to a sessioned backend: in our own session for ourselves, in one of theirs for clients."""
+
+    def __init__(self, backend: Backend, pipe: HttpPipe, ids: Ids, errands: Errands) -> None:
+        self._backend = backend
+        self._pipe = pipe
+        self._ids = ids
+        self._errands = errands
+        self._own: BackendSession | None = None
+        self._sessions = Sessions(self._open_for, self._farewell)
+
+    async def open(self) -> Peer:
+        """Open our own session; raise BackendFailed, or EraContradicted if the backend refuses."""
+        self._own = await handshake.initialize(
+            self._pipe, self._ids, compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED
+        )
+        return self._own.peer
+
+    async def close(self) -> None:
+        """End our own session; those of clients stay; raise BackendFailed."""
+        if self._own is not None:
+            await handshake.end(self._pipe, self._own)
+
+    def _ours(self) -> BackendSession:
+        if self._own is None:
+            raise BackendFailed(self._pipe.name, "Unreachable", "it is not connected.")
+        return self._own
+
+    @property
+    def peer(self) -> Peer:
+        """What the backend said when our own session was opened."""
+        return self._ours().peer
+
+    async def ask(self, method: str, params: Document) -> Document:
+        """Put a request of our own in our own session."""
+        return await self._ask_in(self._ours(), method, params)
+
+    async def _ask_in(self, session: BackendSession, method: str, params: Document) -> Document:
+        identity = self._ids.next()
+        body = compose.own_request(method, identity, params, Era.SESSIONED, OUR_INFO)
+        try:
+            async with asyncio.timeout(self._backend.timeout_seconds):
+                response = await self._pipe.post(body, session.headers)
+                found = await self._answer(response, identity, session)
+        except SessionGone:
+            raise BackendFailed(self._pipe.name, "SessionLost", "our session is gone.") from None
+        except TimeoutError:
+            raise BackendFailed(self._pipe.name, "TimedOut", f"no answer to {method} in time.") from None
+        return answers.result(found, self._pipe.name)
+
+    async def subscribe(self, uri: str) -> None:
+        """Ask for updates of a resource in our own session, which hears them."""
+        await self.ask("resources/subscribe", Document(((b'"uri"', quote(uri)),)))
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Ask for no more updates of a resource."""
+        await self.ask("resources/unsubscribe", Document(((b'"uri"', quote(uri)),)))
+
+    async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
+        """Hold the stream of our own session open and hand over what comes."""
+        session = self._ours()
+        try:
+            async with asyncio.timeout(_STREAM_SECONDS):
+                response = await self._pipe.get(session.headers)
+        except TimeoutError:
+            # A server may hold back the head of its answer until it has something to say.
+            raise NoStream from None
+        if response.status != 200 or response.content_type != EVENTS:
+            response.close()
+            if response.status == 404 and session.id is not None:
+                raise BackendFailed(self._pipe.name, "SessionLost", "our session is gone.")
+            raise NoStream
+        ready()
+        async with self._pipe.messages(response) as messages:
+            async for message in messages:
+                if isinstance(message, jsonrpc.Notification):
+                    hear(message)
+                elif isinstance(message, jsonrpc.Request):
+                    answer = relay.own_answer(message.method)
+                    self._errands.start(self._send_answer(session, message.id, answer))
+
+    async def call(self, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a call in the client's session; a session that is gone is opened anew, once."""
+        client = call.client
+        if self._ours().id is None:
+            return await self._call_without_id(call, reply)
+        if not client.lasting and self._backend.session_scope == "call":
+            return await self._call_alone(call, reply)
+        session = self._sessions.known(client) or await self._sessions.of(client)
+        try:
+            return await self._call_in(session, call, reply)
+        except SessionGone:
+            self._sessions.lose(client, session)
+        session = await self._sessions.of(client)
+        try:
+            return await self._call_in(session, call, reply)
+        except SessionGone:
+            raise self._ends_at_once() from None
+
+    async def _call_without_id(self, call: Call, reply: Reply) -> Done | Ask:
+        try:
+            return await self._call_in(self._ours(), call, reply)
+        except SessionGone:
+            raise EraContradicted("it asks for a session now") from None
+
+    async def _call_alone(self, call: Call, reply: Reply) -> Done | Ask:
+        session = await self._open_for(call.client)
+        try:
+            return await self._call_in(session, call, reply)
+        except SessionGone:
+            raise self._ends_at_once() from None
+        finally:
+            self._farewell(session)
+
+    def _ends_at_once(self) -> BackendFailed:
+        return BackendFailed(self._pipe.name, "SessionLost", "its sessions end at once.")
+
+    def _farewell(self, session: BackendSession) -> None:
+        self._errands.start(handshake.end(self._pipe, session))
+
+    async def _open_for(self, client: Client) -> BackendSession:
+        capabilities = compose.declared(client, Era.SESSIONED, split(client.capabilities))
+        version = client.version if client.era is Era.SESSIONED else NEWEST_SESSIONED
+        try:
+            session = await handshake.initialize(
+                self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
+            )
+        except EraContradicted as error:
+            raise BackendFailed(self._pipe.name, "SessionLost", f"no session was opened: {error}.") from None
+        await self._set_level(session, client)
+        return session
+
+    async def _set_level(self, session: BackendSession, client: Client) -> None:
+        level = client.log_level
+        if level in (None, session.log_level) or not session.peer.capabilities.get(b'"logging"'):
+            return
+        session.log_level = level
+        try:
+            await self._ask_in(session, "logging/setLevel", Document(((b'"level"', quote(str(level))),)))
+        except (Refused, BackendFailed) as error:
+            reason = type(error).__name__
+            log.info("log level was refused", extra={"backend": self._pipe.name, "reason": reason})
+
+    async def _call_in(self, session: BackendSession, call: Call, reply: Reply) -> Done | Ask:
+        identity = self._ids.next()
+        body = compose.sessioned(call, identity)
+        headers = session.headers
+        if travelling := self._pipe.travelling(call.headers):
+            headers = {**travelling, **headers}
+        try:
+            response = await self._pipe.post(body, headers)
+            if response.status == 200 and response.content_type == EVENTS:
+                return await self._follow(session, response, identity, call, reply)
+            return answers.end(await self._answer(response, identity, session))
+        except asyncio.CancelledError:
+            self._errands.start(self._cancel(session, identity))
+            raise
+
+    async def _follow(
+        self, session: BackendSession, response: Response, identity: bytes, call: Call, reply: Reply
+    ) -> Done:
+        async def send(asked: bytes, answer: Answer) -> None:
+            await self._send_answer(session, asked, answer)
+
+        async with self._pipe.messages(response) as messages:
+            done = await relay.follow(messages, identity, call, reply, send)
+        if done is None:
+            raise BackendFailed(self._pipe.name, "ConnectionLost", "its stream ended without an answer.")
+        return done
+
+    async def _answer(
+        self, response: Response, identity: bytes, session: BackendSession
+    ) -> jsonrpc.Response:
+        if response.status == 404:
+            response.close()
+            raise SessionGone
+        found = await self._pipe.answer(response, identity)
+        if response.status == 400 and answers.code(found) in _SESSION_CODES:
+            raise SessionGone
+        return found
+
+    async def _send_answer(self, session: BackendSession, asked: bytes, answer: Answer) -> None:
+        body = jsonrpc.response(asked, answer.payload, is_error=answer.is_error)
+        (await self._pipe.post(body, session.headers)).close()
+
+    async def _cancel(self, session: BackendSession, identity: bytes) -> None:
+        body = jsonrpc.notification(b'"notifications/cancelled"', b'{"requestId":' + identity + b"}")
+        (await self._pipe.post(body, session.headers)).close()
+
+    async def notify(self, client: Client, method: str, params: bytes | None) -> None:
+        """Pass a notification on in the client's session, if one is open."""
+        if (session := self._sessions.known(client)) is not None:
+            body = jsonrpc.notification(compose.method_json(method), params)
+            (await self._pipe.post(body, session.headers)).close()
+
+    async def set_level(self, client: Client) -> None:
+        """Bring the client's log level to its session, if one is open."""
+        if (session := self._sessions.known(client)) is not None:
+            await self._set_level(session, client)
+
+    async def release(self, client: Client) -> None:
+        """End the client's session at the backend."""
+        if (session := self._sessions.take(client)) is not None:
+            await handshake.end(self._pipe, session)

@@ -1,0 +1,80 @@
+"""The sessions of one backend: one for each client session, opened on first use and ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from vmcp.protocol.call import Client
+from vmcp.transport.outgoing.handshake import BackendSession
+
+# Sessions that clients without one share, by caller and declared capabilities; past that the oldest one ends.
+_MOST_SHARED = 256
+
+Key = Client | tuple[object, bytes]
+
+
+class Sessions:
+    """Keep the sessions by their keys; each is opened by one of those who want it, the others wait."""
+
+    def __init__(
+        self,
+        opened: Callable[[Client], Awaitable[BackendSession]],
+        ended: Callable[[BackendSession], None],
+    ) -> None:
+        self._open = opened
+        self._end = ended
+        self._kept: dict[Key, BackendSession] = {}
+        self._locks: dict[Key, tuple[asyncio.Lock, int]] = {}
+
+    def known(self, client: Client) -> BackendSession | None:
+        """Return the session of a client, None where none is open."""
+        return self._kept.get(_key(client))
+
+    async def of(self, client: Client) -> BackendSession:
+        """Return the session of a client, opened now where there was none."""
+        key = _key(client)
+        async with self._alone(key):
+            known = self._kept.get(key)
+            if known is None:
+                known = await self._open(client)
+                self._keep(key, known, client)
+        return known
+
+    def _keep(self, key: Key, session: BackendSession, client: Client) -> None:
+        if client.has_ended:
+            self._end(session)
+            return
+        self._kept[key] = session
+        shared = [known for known in self._kept if isinstance(known, tuple)]
+        if len(shared) > _MOST_SHARED:
+            self._end(self._kept.pop(shared[0]))
+
+    def lose(self, client: Client, session: BackendSession) -> None:
+        """Forget a session that is gone, unless another one has taken its place."""
+        key = _key(client)
+        if self._kept.get(key) is session:
+            del self._kept[key]
+
+    def take(self, client: Client) -> BackendSession | None:
+        """Return the session of a client and keep it no more."""
+        return self._kept.pop(_key(client), None)
+
+    @asynccontextmanager
+    async def _alone(self, key: Key) -> AsyncIterator[None]:
+        lock, users = self._locks.get(key, (asyncio.Lock(), 0))
+        self._locks[key] = (lock, users + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            _, users = self._locks[key]
+            if users == 1:
+                del self._locks[key]
+            else:
+                self._locks[key] = (lock, users - 1)
+
+
+def _key(client: Client) -> Key:
+    return client if client.lasting else (client.caller, client.capabilities)

@@ -1,0 +1,82 @@
+"""What the two eras and the two transports of a backend have in common: how one speaks to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from vmcp.gateway.ports import Reply
+from vmcp.model.document import Document
+from vmcp.model.inventory import Peer
+from vmcp.protocol.call import Ask, Call, Client, Done
+from vmcp.protocol.jsonrpc import Notification
+
+Hear = Callable[[Notification], None]
+
+
+class Refused(Exception):
+    """The backend answered one of our own requests with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NoStream(Exception):
+    """The backend offers no stream on which it would tell of changes."""
+
+
+class EraContradicted(Exception):
+    """The backend answers as one of the other era does; the call was not executed.
+
+    `end` is the answer itself, for the case that the era proves right all the same.
+    """
+
+    def __init__(self, message: str, end: Done | None = None) -> None:
+        super().__init__(message)
+        self.end = end
+
+
+class Speech(Protocol):
+    """An open way to a backend, in one era over one transport."""
+
+    @property
+    def peer(self) -> Peer:
+        """What the backend said of itself."""
+        ...
+
+    async def ask(self, method: str, params: Document) -> Document:
+        """Put a request of our own and return its result; raise Refused or BackendFailed."""
+        ...
+
+    async def call(self, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a client's call to its end; raise BackendFailed or EraContradicted."""
+        ...
+
+    async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
+        """Hand over what the backend tells unasked; call `ready` once it would tell.
+
+        Return when the stream has ended and may be opened again; raise NoStream, or BackendFailed when the
+        backend is lost.
+        """
+        ...
+
+    async def subscribe(self, uri: str) -> None:
+        """Ask for updates of a resource; raise Refused or BackendFailed."""
+        ...
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Ask for no more updates of a resource; raise Refused or BackendFailed."""
+        ...
+
+    async def notify(self, client: Client, method: str, params: bytes | None) -> None:
+        """Pass a client's notification on where a session of it is open."""
+        ...
+
+    async def set_level(self, client: Client) -> None:
+        """Bring a client's log level to where a session of it is open."""
+        ...
+
+    async def release(self, client: Client) -> None:
+        """End what is kept for a client."""
+        ...

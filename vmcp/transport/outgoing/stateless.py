@@ -1,0 +1,239 @@
+"""Streamable HTTP to a backend of the stateless era (2026-07-28)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from vmcp.gateway.ports import Reply
+from vmcp.model.backend import Backend
+from vmcp.model.document import Document
+from vmcp.model.inventory import Era, Peer
+from vmcp.net.client import Response
+from vmcp.protocol import headers as header_values
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.call import Ask, Call, Client, Done
+from vmcp.protocol.document import EMPTY, MalformedJson, quote, split, split_array, unquote
+from vmcp.protocol.failures import (
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    BackendFailed,
+)
+from vmcp.protocol.methods import META_SERVER_INFO, NAMED, STATELESS_VERSION
+from vmcp.transport.outgoing import answers, compose
+from vmcp.transport.outgoing.identity import OUR_INFO, Ids
+from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
+from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
+
+_DISCOVER_SECONDS = 5.0
+_STREAM_SECONDS = 10.0
+_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+# Codes with which a server of the other era, or of another revision, refuses what it does not know.
+_CONTRADICTIONS = (UNSUPPORTED_VERSION, INVALID_REQUEST, -32000, -32001)
+
+
+class StatelessHttp:
+    """Speak to a stateless backend: every request says all, nothing is kept but what we listen to."""
+
+    def __init__(self, backend: Backend, pipe: HttpPipe, ids: Ids) -> None:
+        self._backend = backend
+        self._pipe = pipe
+        self._ids = ids
+        self._peer: Peer | None = None
+        self._base = pipe.headers({"MCP-Protocol-Version": STATELESS_VERSION})
+        self._uris: set[str] = set()
+        self._changed = asyncio.Event()
+
+    async def open(self) -> Peer:
+        """Ask who is there; raise EraContradicted where no stateless server answers, and BackendFailed."""
+        try:
+            async with asyncio.timeout(_DISCOVER_SECONDS):
+                found = await self._exchange("server/discover", EMPTY)
+            self._peer = peer_of(found, self._pipe.name)
+        except TimeoutError:
+            raise EraContradicted("server/discover was not answered") from None
+        except BackendFailed as failure:
+            if failure.reason in ("Rejected", "InvalidAnswer"):
+                raise EraContradicted("server/discover was not understood") from None
+            raise
+        return self._peer
+
+    async def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
+    @property
+    def peer(self) -> Peer:
+        """What the backend said when it was asked last."""
+        if self._peer is None:
+            raise BackendFailed(self._pipe.name, "Unreachable", "it is not connected.")
+        return self._peer
+
+    def _headers(self, method: str, params: Document) -> dict[str, str]:
+        headers = {**self._base, "Mcp-Method": method}
+        if (member := NAMED.get(method)) is not None and (raw := params.get(member)) is not None:
+            headers["Mcp-Name"] = header_values.encode(unquote(raw))
+        return headers
+
+    async def _exchange(self, method: str, params: Document) -> jsonrpc.Response:
+        identity = self._ids.next()
+        body = compose.own_request(method, identity, params, Era.STATELESS, OUR_INFO)
+        response = await self._pipe.post(body, self._headers(method, params))
+        return await self._pipe.answer(response, identity)
+
+    async def ask(self, method: str, params: Document) -> Document:
+        """Put a request of our own."""
+        try:
+            async with asyncio.timeout(self._backend.timeout_seconds):
+                found = await self._exchange(method, params)
+        except TimeoutError:
+            raise BackendFailed(self._pipe.name, "TimedOut", f"no answer to {method} in time.") from None
+        return answers.result(found, self._pipe.name)
+
+    async def call(self, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a call; leaving before its end closes the stream, which cancels it at the backend."""
+        identity = self._ids.next()
+        capabilities = self._capabilities(call.client)
+        body = compose.stateless(call, identity, capabilities)
+        headers = self._headers(call.method, call.params)
+        headers.update(self._travelling(call.headers))
+        response = await self._pipe.post(body, headers)
+        try:
+            found = await self._outcome(response, identity, call, reply)
+        finally:
+            response.close()
+        if response.status == 400 and answers.code(found) in _CONTRADICTIONS:
+            raise EraContradicted(f"a call was refused with code {answers.code(found)}", answers.end(found))
+        try:
+            return answers.input_required(found) or answers.end(found)
+        except MalformedJson:
+            raise BackendFailed(self._pipe.name, "InvalidAnswer", "its input_required is malformed.") from None
+
+    def _capabilities(self, client: Client) -> bytes:
+        if client.era is Era.STATELESS:
+            return client.capabilities
+        return compose.declared(client, Era.STATELESS, split(client.capabilities))
+
+    def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
+        found = self._pipe.travelling(headers)
+        found.update((name, value) for name, value in headers.items() if name.startswith("mcp-param-"))
+        return found
+
+    async def _outcome(
+        self, response: Response, identity: bytes, call: Call, reply: Reply
+    ) -> jsonrpc.Response:
+        if response.content_type != EVENTS or response.status != 200:
+            return await self._pipe.single(response, identity)
+        async with self._pipe.messages(response) as messages:
+            async for message in messages:
+                if isinstance(message, jsonrpc.Response) and answers.is_for(message, identity):
+                    return message
+                if isinstance(message, jsonrpc.Notification):
+                    note = answers.note(call, message)
+                    if note is not None:
+                        await reply.note(note)
+        raise BackendFailed(self._pipe.name, "ConnectionLost", "its stream ended without an answer.")
+
+    async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
+        """Hold a subscription open; it is opened anew, by the caller's next turn, when its resources change."""
+        self._changed.clear()
+        response = await self._subscribed()
+        async with asyncio.TaskGroup() as tasks:
+            hearing = tasks.create_task(self._hear(response, hear, ready))
+            watching = tasks.create_task(self._watch(hearing))
+            await asyncio.wait((hearing,))
+            watching.cancel()
+        if not hearing.cancelled() and (failure := hearing.result()) is not None:
+            raise failure
+
+    async def _watch(self, hearing: asyncio.Task[BackendFailed | None]) -> None:
+        await self._changed.wait()
+        hearing.cancel()
+
+    async def _subscribed(self) -> Response:
+        wanted = b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true%b}' % (
+            b',"resourceSubscriptions":[' + b",".join(map(quote, sorted(self._uris))) + b"]"
+            if self._uris
+            else b""
+        )
+        identity = self._ids.next()
+        params = Document(((b'"notifications"', wanted),))
+        body = compose.own_request("subscriptions/listen", identity, params, Era.STATELESS, OUR_INFO)
+        try:
+            async with asyncio.timeout(_STREAM_SECONDS):
+                response = await self._pipe.post(body, self._headers("subscriptions/listen", params))
+        except TimeoutError:
+            raise NoStream from None
+        if response.status != 200 or response.content_type != EVENTS:
+            response.close()
+            raise NoStream
+        return response
+
+    async def _hear(
+        self, response: Response, hear: Hear, ready: Callable[[], None]
+    ) -> BackendFailed | None:
+        try:
+            async with self._pipe.messages(response) as messages:
+                async for message in messages:
+                    if isinstance(message, jsonrpc.Response):
+                        return None
+                    if isinstance(message, jsonrpc.Notification):
+                        ready() if message.method == _ACKNOWLEDGED else hear(message)
+        except BackendFailed as failure:
+            return failure
+        return None
+
+    async def subscribe(self, uri: str) -> None:
+        """Add a resource to what the subscription asks for."""
+        if not resources_subscribe(self.peer):
+            raise Refused(METHOD_NOT_FOUND, "The backend offers no resource subscriptions.")
+        self._uris.add(uri)
+        self._changed.set()
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Take a resource out of what the subscription asks for."""
+        self._uris.discard(uri)
+        self._changed.set()
+
+    async def notify(self, client: Client, method: str, params: bytes | None) -> None:
+        """Do nothing: this era has no notifications from clients."""
+
+    async def set_level(self, client: Client) -> None:
+        """Do nothing: each request carries its own log level."""
+
+    async def release(self, client: Client) -> None:
+        """Do nothing: nothing is kept for a client."""
+
+
+def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
+    """Read the answer to server/discover; raise EraContradicted where it is none of a stateless server."""
+    try:
+        result = answers.result(found, backend)
+    except Refused as refused:
+        if refused.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
+            raise BackendFailed(
+                backend, "InvalidAnswer", f"it refused server/discover with code {refused.code}."
+            ) from None
+        raise EraContradicted(f"server/discover was refused with code {refused.code}") from None
+    try:
+        versions = [unquote(item) for item in split_array(result.get(b'"supportedVersions"') or b"[]")]
+        if STATELESS_VERSION not in versions:
+            raise EraContradicted("it does not list the stateless revision")
+        meta = split(result.get(b'"_meta"') or b"{}")
+        instructions = result.get(b'"instructions"')
+        return Peer(
+            Era.STATELESS,
+            STATELESS_VERSION,
+            split(result.get(b'"capabilities"') or b"{}"),
+            meta.get(META_SERVER_INFO) or b"{}",
+            unquote(instructions) if instructions is not None and instructions[:1] == b'"' else None,
+        )
+    except MalformedJson:
+        raise EraContradicted("its answer to server/discover is malformed") from None
+
+
+def resources_subscribe(peer: Peer) -> bool:
+    """Tell whether a backend offers updates of single resources."""
+    return b'"subscribe":true' in (peer.capabilities.get(b'"resources"') or b"").replace(b" ", b"")
