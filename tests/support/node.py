@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "tests" / "node"
 MANIFEST = ("package.json", "package-lock.json", ".npmrc")
 INSTALL_SECONDS = 300
-LAST_LINES = 15
+SHOWN_LINES = 10
 
 
 class NodeUnavailableError(RuntimeError):
@@ -103,9 +103,10 @@ def _npm_ci(folder: Path) -> None:
     npm = _wheel() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     # Install scripts and optional native parts serve the inspector's web page, which no test opens.
     options = ["--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--loglevel=error"]
+    patience = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000"]
     try:
         done = subprocess.run(
-            [str(node()), str(npm), "ci", *options],
+            [str(node()), str(npm), "ci", *options, *patience],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -118,7 +119,7 @@ def _npm_ci(folder: Path) -> None:
             f"npm ci took more than {INSTALL_SECONDS} s: is the npm registry reachable?"
         ) from error
     if done.returncode:
-        output = "\n".join((done.stdout + done.stderr).splitlines()[-LAST_LINES:])
+        output = "\n".join((done.stdout + done.stderr).splitlines()[:SHOWN_LINES])
         raise NodeUnavailableError(
             f"npm ci failed with exit code {done.returncode}; it needs npm's configured registry "
             f"(or VMCP_CACHE, a folder with an earlier install):\n{output}"
