@@ -11,5 +11,17 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
+# BENCH takes the options of benchmarks/bench.py, such as BENCH="--quick --check".
+bench: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.bench $(BENCH)
+
+$(VENV)/.bench-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	touch $@
+
+# The official suite against our fixture, directly and through the gateway.
+conformance: $(VENV)/.ready
+	$(BIN)/python -m tests.conformance.run --gateway
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache
