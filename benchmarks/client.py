@@ -115,11 +115,11 @@ class Client:
         """Speak `era` on a connection that is open; call `open` before anything else."""
         self.connection = connection
         self.last_id = 0
+        self.headers = dict(_HEADERS)
         self._place = place
         self._is_sessioned = era == SESSIONED
-        self._headers = dict(_HEADERS)
         if not self._is_sessioned:
-            self._headers["mcp-protocol-version"] = STATELESS_VERSION
+            self.headers["mcp-protocol-version"] = STATELESS_VERSION
 
     @classmethod
     async def connect(cls, url: str, era: str) -> Client:
@@ -138,13 +138,13 @@ class Client:
         if not self._is_sessioned:
             await self.ask("server/discover", {})
             return
-        self._headers = dict(_HEADERS)
+        self.headers = dict(_HEADERS)
         request = self.request("initialize", _INITIALIZE)
         answer = await self.connection.fetch(request)
         result = result_of(answer, self.last_id)
-        self._headers["mcp-protocol-version"] = result.version
+        self.headers["mcp-protocol-version"] = result.version
         if answer.session:
-            self._headers["mcp-session-id"] = answer.session.decode()
+            self.headers["mcp-session-id"] = answer.session.decode()
 
     async def confirm(self) -> None:
         """Send notifications/initialized where there is a session."""
@@ -161,9 +161,9 @@ class Client:
 
     async def end(self) -> None:
         """End the session where there is one."""
-        if "mcp-session-id" in self._headers:
+        if "mcp-session-id" in self.headers:
             await self._send_plainly("DELETE", b"")
-            del self._headers["mcp-session-id"]
+            del self.headers["mcp-session-id"]
 
     async def ask(self, method: str, params: dict[str, object], name: str = "") -> Result:
         """Send a request and return its result, or raise WrongAnswer."""
@@ -197,7 +197,7 @@ class Client:
         return params if self._is_sessioned else params | {"_meta": _META}
 
     def _head(self, method: str, name: str) -> bytes:
-        headers = dict(self._headers)
+        headers = dict(self.headers)
         if not self._is_sessioned:
             headers["mcp-method"] = method
             if name:
@@ -205,7 +205,7 @@ class Client:
         return self._place.head("POST", headers)
 
     async def _send_plainly(self, verb: str, body: bytes) -> None:
-        request = _whole(self._place.head(verb, self._headers), body)
+        request = _whole(self._place.head(verb, self.headers), body)
         answer = await self.connection.fetch(request)
         if answer.status > _ACCEPTED:
             raise WrongAnswer(f"HTTP {answer.status} to a message that needs no answer")
