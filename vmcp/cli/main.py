@@ -6,6 +6,7 @@ Nothing heavy is imported before a command runs, so that help and completion sta
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -32,21 +33,27 @@ for command in (tools, prompts, resources, call):
 
 
 def main() -> None:
-    """Run the command line and exit; what a Stop says goes to standard error."""
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command and return its exit code; what a Stop says goes to standard error."""
     # Lone surrogates in a server's JSON must not end in an error of encoding.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="vmcp")
+        app(words, prog_name="vmcp")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ExitCode.OK
     except Stop as stop:
         if stop.message:
             output.remark(stop.message)
-        sys.exit(stop.code)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
+        return stop.code
     finally:
         output.close()
+    return ExitCode.OK
 
 
 def _show_version(is_wanted: bool) -> None:  # noqa: FBT001 - typer's own form
