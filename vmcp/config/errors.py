@@ -1,0 +1,64 @@
+"""What a config file that cannot be used is refused with: all its errors at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigError:
+    """One thing that is wrong with the config file, for the one who wrote it.
+
+    `path` is the key as people write it (`backends[2].transport`), empty for the file as a whole.
+    `line` and `column` count from 1 and are None where the place is not in the text.
+    """
+
+    path: str
+    message: str
+    found: str | None = None
+    allowed: str | None = None
+    suggestion: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        """Write the error in one line and up to three indented ones."""
+        place = self.path or "the file"
+        if self.line is not None:
+            place += f" (line {self.line}, column {self.column})"
+        lines = [f"{place}: {self.message}"]
+        lines += [f"    found: {self.found}"] if self.found else []
+        lines += [f"    allowed: {self.allowed}"] if self.allowed else []
+        lines += [f"    {self.suggestion}"] if self.suggestion else []
+        return "\n".join(lines)
+
+
+class ConfigInvalid(Exception):
+    """The config file cannot be used; `errors` holds everything that is wrong with it."""
+
+    def __init__(self, name: str, errors: Iterable[ConfigError]) -> None:
+        self.name = name
+        self.errors = tuple(errors)
+        super().__init__(name, self.errors)
+
+    def __str__(self) -> str:
+        """Write all errors below a line that counts them."""
+        count = "1 error" if len(self.errors) == 1 else f"{len(self.errors)} errors"
+        return "\n".join([f"{self.name}: {count}", *[f"- {error}" for error in self.errors]])
+
+
+def path_text(place: Iterable[str | int]) -> str:
+    """Return a place as people write it: `backends[2].transport`, `overrides["a.b"].name`."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _PLAIN_KEY.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text

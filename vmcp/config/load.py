@@ -1,0 +1,149 @@
+"""Reading a config file from disk, with the environment variables and the files that it names."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from vmcp.config import pem
+from vmcp.config.backends import BackendSettings
+from vmcp.config.errors import ConfigError, ConfigInvalid
+from vmcp.config.parse import parse
+from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
+from vmcp.config.schema import Config
+from vmcp.model.secret import Secret
+
+MAX_CONFIG_BYTES = 1024 * 1024
+MAX_SECRET_BYTES = 64 * 1024
+MAX_BUNDLE_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A config with all that it refers to.
+
+    `secrets` and `bundles` (by path, as the config writes it) hold what was read. `files` are the
+    absolute paths of all that was read, the config first: a change of one means to load again.
+    """
+
+    path: Path
+    config: Config
+    secrets: Mapping[FromEnv | FromFile, Secret]
+    bundles: Mapping[str, str]
+    files: tuple[Path, ...]
+
+    def secret(self, origin: SecretOrigin) -> Secret:
+        """Return the secret that an origin of the config leads to."""
+        return origin if isinstance(origin, Secret) else self.secrets[origin]
+
+    def bundle(self, backend: BackendSettings) -> str | None:
+        """Return the certificates that a backend trusts beside the system's, as PEM."""
+        if backend.ca_bundle_path is not None:
+            return self.bundles[backend.ca_bundle_path]
+        return backend.ca_bundle
+
+    def folder(self, path: str | None) -> str | None:
+        """Return a folder of the config as an absolute path."""
+        return None if path is None else str(_beside(self.path, path))
+
+
+def load(path: Path, environment: Mapping[str, str]) -> Loaded:
+    """Read a config file and all that it names; raise ConfigInvalid with everything that is wrong.
+
+    Relative paths in the file start at its own folder.
+    """
+    name = str(path)
+    absolute = path.absolute()
+    try:
+        text = _text(absolute, MAX_CONFIG_BYTES)
+    except Unreadable as error:
+        raise ConfigInvalid(name, [ConfigError("", f"It {error}.")]) from None
+    outside = _Outside(absolute, environment)
+    config = parse(text, name=name, outside=outside)
+    return Loaded(
+        path=absolute,
+        config=config,
+        secrets=MappingProxyType(outside.secrets),
+        bundles=MappingProxyType(outside.bundles),
+        files=(absolute, *sorted(outside.files - {absolute})),
+    )
+
+
+class _Outside:
+    """Reads what the config refers to, and keeps it."""
+
+    def __init__(self, config: Path, environment: Mapping[str, str]) -> None:
+        self._config = config
+        self._environment = environment
+        self.secrets: dict[FromEnv | FromFile, Secret] = {}
+        self.bundles: dict[str, str] = {}
+        self.files: set[Path] = set()
+
+    def variable(self, name: str) -> str:
+        value = self._environment.get(name)
+        if value is None:
+            raise Unreadable(f"The environment variable {name} is not set.")
+        # Bytes that are no UTF-8 come as lone surrogates, which nothing can send.
+        if any("\udc80" <= character <= "\udcff" for character in value):
+            raise Unreadable(f"The environment variable {name} is not UTF-8.")
+        self.secrets[FromEnv(name)] = Secret(value)
+        return value
+
+    def secret_file(self, path: str) -> str:
+        # Editors and `echo` end a file with a line break that is no part of the secret.
+        value = self._read(path, MAX_SECRET_BYTES)
+        if value.endswith("\n"):
+            value = value[:-1].removesuffix("\r")
+        self.secrets[FromFile(path)] = Secret(value)
+        return value
+
+    def bundle_file(self, path: str) -> str:
+        try:
+            bundle = pem.normalised(self._read(path, MAX_BUNDLE_BYTES))
+        except pem.BundleInvalid as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        self.bundles[path] = bundle
+        return bundle
+
+    def folder(self, path: str) -> str:
+        found = _beside(self._config, path)
+        if not found.is_dir():
+            raise Unreadable(f"The folder {path} does not exist.")
+        return str(found)
+
+    def _read(self, path: str, limit: int) -> str:
+        absolute = _beside(self._config, path)
+        try:
+            text = _text(absolute, limit)
+        except Unreadable as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        self.files.add(absolute)
+        return text
+
+
+def _beside(config: Path, path: str) -> Path:
+    return config.parent / path
+
+
+def _text(path: Path, limit: int) -> str:
+    """Return the text of a regular file; raise Unreadable with the rest of a sentence about it."""
+    try:
+        # A pipe would never end, so the kind is looked at before it is opened.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable("is a folder, a pipe or a device, and no regular file")
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        raise Unreadable("does not exist") from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+    if len(content) > limit:
+        raise Unreadable(f"is larger than {limit} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"is not UTF-8: see line {line}") from None

@@ -1,0 +1,25 @@
+"""What every source of backends is to the gateway: a cell with its whole present state."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vmcp.latest import Latest
+from vmcp.model.snapshot import Contribution
+
+
+class Source(Protocol):
+    """Knows backends, and keeps what it knows up to date."""
+
+    @property
+    def contribution(self) -> Latest[Contribution]:
+        """The cell that holds what the source knows now; it holds a value from the start."""
+        ...
+
+    async def run(self) -> None:
+        """Keep the contribution up to date until cancelled; return if nothing can change any more.
+
+        Trouble with single objects becomes Problems of the contribution. What is raised means that
+        the source as a whole cannot go on.
+        """
+        ...

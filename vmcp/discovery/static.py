@@ -1,0 +1,215 @@
+"""The static source: the backends and the rules that a config file names."""
+
+from __future__ import annotations
+
+import json
+from typing import assert_never
+from urllib.parse import urlsplit
+
+from vmcp.config.aggregation import AggregationSettings, OverrideSettings, ToolsSettings
+from vmcp.config.backends import BackendSettings, EnvReference, StdioSettings
+from vmcp.config.load import Loaded
+from vmcp.config.outgoing import StrategySettings
+from vmcp.config.serving import ServerSettings
+from vmcp.latest import Latest
+from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
+from vmcp.model.keys import ObjectKey
+from vmcp.model.problem import Problem
+from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
+from vmcp.model.secret import Secret
+from vmcp.model.snapshot import Contribution
+
+NAME = "static"
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104
+_PORTS = {"http": 80, "https": 443}
+
+
+class StaticSource:
+    """Contributes what one loaded config file says."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._contribution = Latest(contribution(loaded))
+
+    @property
+    def contribution(self) -> Latest[Contribution]:
+        """The cell that holds what the file says."""
+        return self._contribution
+
+    async def run(self) -> None:
+        """Return at once: a file that was read does not change."""
+
+
+def contribution(loaded: Loaded) -> Contribution:
+    """Return the backends and the rules of a config file, sorted by name."""
+    entries = sorted(loaded.config.backends, key=lambda entry: entry.name)
+    loops = {entry.name for entry in entries if _is_ourselves(entry, loaded.config.server)}
+    return Contribution(
+        source=NAME,
+        backends=tuple(_backend(entry, loaded) for entry in entries if entry.name not in loops),
+        problems=tuple(_loop(entry.name) for entry in entries if entry.name in loops),
+        rules=rules(loaded.config.aggregation),
+    )
+
+
+def rules(aggregation: AggregationSettings) -> Rules:
+    """Return the rules that the section `aggregation` states."""
+    details = aggregation.conflict_resolution_config
+    return Rules(
+        conflict=_conflict(aggregation),
+        prefix_format=details.prefix_format,
+        priority_order=details.priority_order,
+        tools={entry.workload: _tool_rules(entry) for entry in aggregation.tools},
+        exclude_all_tools=aggregation.exclude_all_tools,
+        show_unnamed=aggregation.default_tool_visibility == "allow",
+        max_name_length=aggregation.max_name_length,
+        allow_dots=aggregation.allow_dots,
+    )
+
+
+def _conflict(aggregation: AggregationSettings) -> Conflict:
+    match aggregation.conflict_resolution:
+        case "prefix" if aggregation.conflict_resolution_config.prefix_on_conflict:
+            return Conflict.PREFIX_ON_CONFLICT
+        case "prefix":
+            return Conflict.PREFIX
+        case "priority":
+            return Conflict.PRIORITY
+        case "manual":
+            return Conflict.MANUAL
+        case other:
+            assert_never(other)
+
+
+def _tool_rules(entry: ToolsSettings) -> ToolRules:
+    return ToolRules(
+        filter=None if entry.filter is None else frozenset(entry.filter),
+        exclude_all=entry.exclude_all,
+        overrides={name: _override(one) for name, one in entry.overrides.items()},
+    )
+
+
+def _override(settings: OverrideSettings) -> ToolOverride:
+    annotations = settings.annotations
+    given = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
+    return ToolOverride(
+        name=settings.name,
+        description=settings.description,
+        annotations={
+            name: json.dumps(value, ensure_ascii=False).encode() for name, value in given.items()
+        },
+    )
+
+
+def _backend(entry: BackendSettings, loaded: Loaded) -> Backend:
+    config = loaded.config
+    timeouts = config.operational.timeouts
+    auth = _auth(entry, loaded)
+    headers = _headers(entry, loaded)
+    return Backend(
+        key=_key(entry.name),
+        name=entry.name,
+        endpoint=_endpoint(entry, loaded),
+        timeout_seconds=timeouts.per_workload.get(entry.name, timeouts.default),
+        auth=auth,
+        headers=headers,
+        passthrough=_passthrough(entry, config.passthrough_headers, auth, headers),
+        session_scope=entry.session_scope or "call",
+        metadata=tuple(sorted(entry.metadata.items())),
+    )
+
+
+def _key(name: str) -> ObjectKey:
+    return ObjectKey("Backend", name)
+
+
+def _endpoint(entry: BackendSettings, loaded: Loaded) -> Endpoint:
+    if entry.stdio is not None:
+        return StdioEndpoint(
+            command=entry.stdio.command,
+            args=entry.stdio.args,
+            env=_env(entry.stdio, loaded),
+            cwd=loaded.folder(entry.stdio.cwd),
+        )
+    return HttpEndpoint(url=entry.url or "", ca_bundle=loaded.bundle(entry))
+
+
+def _env(stdio: StdioSettings, loaded: Loaded) -> tuple[tuple[str, Secret], ...]:
+    return tuple(
+        (name, loaded.secret(value.origin if isinstance(value, EnvReference) else value))
+        for name, value in sorted(stdio.env.items())
+    )
+
+
+def _auth(entry: BackendSettings, loaded: Loaded) -> AuthSpec:
+    """Return the effective outgoing auth: the backend's own strategy beats the default one."""
+    outgoing = loaded.config.outgoing_auth
+    if entry.stdio is not None:
+        return NoAuth()
+    return _spec(outgoing.backends.get(entry.name, outgoing.default), loaded)
+
+
+def _spec(strategy: StrategySettings | None, loaded: Loaded) -> AuthSpec:
+    if strategy is None:
+        return NoAuth()
+    if (bearer := strategy.bearer_token) is not None:
+        return BearerToken(loaded.secret(bearer.origin))
+    if (injection := strategy.header_injection) is not None:
+        return HeaderInjection(injection.header_name, loaded.secret(injection.origin))
+    return NoAuth()
+
+
+def _headers(entry: BackendSettings, loaded: Loaded) -> tuple[tuple[str, Secret], ...]:
+    """Return secret headers, then plaintext ones; the schema refuses names that are there twice."""
+    if (forward := entry.header_forward) is None:
+        return ()
+    secret = [
+        (one.header_name, loaded.secret(one.origin)) for one in forward.add_headers_from_secret
+    ]
+    return (*secret, *sorted(forward.add_plaintext_headers.items(), key=lambda pair: pair[0]))
+
+
+def _passthrough(
+    entry: BackendSettings,
+    names: tuple[str, ...],
+    auth: AuthSpec,
+    headers: tuple[tuple[str, Secret], ...],
+) -> tuple[str, ...]:
+    """Return the names to pass on, without those that the configuration sets for this backend."""
+    if entry.stdio is not None:
+        return ()
+    configured = {name.lower() for name, _ in headers} | _credential_header(auth)
+    return tuple(sorted({name.lower() for name in names} - configured))
+
+
+def _credential_header(auth: AuthSpec) -> set[str]:
+    match auth:
+        case NoAuth():
+            return set()
+        case HeaderInjection():
+            return {auth.header.lower()}
+        case BearerToken():
+            return {"authorization"}
+        case _:
+            assert_never(auth)
+
+
+def _is_ourselves(entry: BackendSettings, server: ServerSettings) -> bool:
+    """Tell whether a URL is the endpoint of this very gateway, as far as the file shows."""
+    if entry.url is None:
+        return False
+    parts = urlsplit(entry.url)
+    port = parts.port or _PORTS[parts.scheme]
+    ours = _LOOPBACK if server.host in _LOOPBACK | _EVERYWHERE else {server.host}
+    is_ours = parts.hostname in ours and port == server.port
+    return is_ours and parts.path.rstrip("/") == server.path.rstrip("/")
+
+
+def _loop(name: str) -> Problem:
+    return Problem(
+        _key(name),
+        "SelfReference",
+        f"The url of backend '{name}' is the endpoint of this gateway, so it is left out.",
+    )
