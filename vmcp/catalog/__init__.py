@@ -1,1 +1,1 @@
-"""What clients see: names, visibility, pages and lookups, built purely from snapshot and inventories."""
+"""What clients see: names, visibility, pages and lookups, built purely from snapshot and lists."""

@@ -24,9 +24,9 @@ class Document:
 
     def with_member(self, key: bytes, value: bytes) -> Document:
         """Return a copy in which `key` has `value`, in its old place or else at the end."""
-        if self.get(key) is None:
-            return Document((*self.members, (key, value)))
-        return Document(tuple((name, value if name == key else old) for name, old in self.members))
+        new = (key, value)
+        members = tuple([new if member[0] == key else member for member in self.members])
+        return Document(members if new in members else (*members, new))
 
     def without(self, *keys: bytes) -> Document:
         """Return a copy that lacks `keys`."""
