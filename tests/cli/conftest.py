@@ -43,14 +43,13 @@ def vmcp(capsys: pytest.CaptureFixture[str]) -> Vmcp:
 
 def spawn(*words: str, **options: object) -> subprocess.Popen[str]:
     """Start a command in a process of its own."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(
         [sys.executable, "-m", "vmcp", *words],
         cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "COLUMNS": "100"},  # noqa: TID251
-        **options,
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},  # noqa: TID251
+        **{**pipes, **options},
     )
 
 

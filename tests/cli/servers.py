@@ -70,6 +70,13 @@ def workshop() -> MCPServer:
             await context.report_progress(done, 3, f"pass {done}")
         return "smooth"
 
+    @server.tool()
+    async def ticking(context: Context) -> str:
+        """Report progress and never end."""
+        await context.report_progress(1, 2)
+        await anyio.sleep_forever()
+        return ""
+
     @server.tool(structured_output=False)
     def show() -> list[types.ContentBlock]:
         """Answer with each kind of content."""

@@ -105,7 +105,7 @@ def test_progress_leaves_standard_output_alone(vmcp: Vmcp, workshop_url: str, ou
     [
         ("addd", "There is no tool 'addd'. Did you mean 'add'?"),
         ("scribe", "There is no tool 'scribe'. Did you mean 'describe'?"),
-        ("weather", "There is no tool 'weather' among 6: 'vmcp tools' lists them."),
+        ("weather", "There is no tool 'weather' among 7: 'vmcp tools' lists them."),
     ],
 )
 def test_an_unknown_tool_exits_with_4(

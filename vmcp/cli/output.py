@@ -113,7 +113,7 @@ def _drawn(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for at, name in enumerate(columns):
         table.add_column(name, overflow="fold", style="cyan" if at == 0 else None)
     for row in rows:
