@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.conformance.outcome import (
+    BaselineError,
     Excuse,
     Outcome,
     Report,
@@ -31,8 +32,8 @@ from tests.conformance.outcome import (
     shortfalls,
     worse,
 )
-from tests.support.node import command
-from tests.support.servers import fixture_server, run_gateway
+from tests.support.node import NodeUnavailableError, command
+from tests.support.servers import ServerFailedError, fixture_server, run_gateway
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -56,6 +57,10 @@ aggregation:
 
 class SuiteFailedError(RuntimeError):
     """The suite ran no scenario; the message holds what it wrote."""
+
+
+UNMEASURED = (SuiteFailedError, ServerFailedError, NodeUnavailableError, BaselineError)
+"""What keeps a run from having a result; the message says all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +118,11 @@ def run_suite(url: str, revision: Revision, folder: Path) -> Report:
         check=False,
     )
     (folder / "output.txt").write_text(done.stdout + done.stderr)
-    report = read_report(folder)
-    if not report:
+    found = read_report(folder)
+    if not found:
         written = "\n".join((done.stdout + done.stderr).splitlines()[-SHOWN_LINES:])
         raise SuiteFailedError(f"the suite ran no scenario of {revision.name}:\n{written}")
-    return report
+    return found
 
 
 def read_report(folder: Path) -> Report:
@@ -179,8 +184,17 @@ def main() -> int:
     parser.add_argument("--gateway", action="store_true", help="also run through the gateway")
     # A plain exception ends the servers on the way out; the default would leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    excuses = read_baseline()
-    runs = measure(with_gateway=parser.parse_args().gateway)
+    with_gateway = parser.parse_args().gateway
+    try:
+        excuses = read_baseline()
+        return report(measure(with_gateway=with_gateway), excuses)
+    except (*UNMEASURED, subprocess.TimeoutExpired) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def report(runs: Sequence[Run], excuses: Sequence[Excuse]) -> int:
+    """Keep and print the counts and the problems; return the exit code."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "results.json").write_text(json.dumps(as_json(runs), indent=1) + "\n")
     console = Console()

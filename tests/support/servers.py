@@ -96,6 +96,8 @@ def started(
         process = Process(name, popen, log)
         try:
             yield process
+        except ServerFailedError:
+            raise
         except Exception as error:
             error.add_note(f"{name} wrote:\n{process.written()}")
             raise
