@@ -15,10 +15,14 @@ import typer
 import vmcp
 from vmcp.cli import output
 from vmcp.cli.call import call
+from vmcp.cli.init import init
 from vmcp.cli.prompts import prompts
 from vmcp.cli.resources import resources
+from vmcp.cli.schema import schema
+from vmcp.cli.serve import serve
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.cli.tools import tools
+from vmcp.cli.validate import validate
 
 app = typer.Typer(
     name="vmcp",
@@ -28,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (tools, prompts, resources, call):
+for command in (serve, tools, prompts, resources, call, validate, init, schema):
     app.command()(command)
 
 

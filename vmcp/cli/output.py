@@ -115,7 +115,7 @@ def _drawn(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for at, name in enumerate(columns):
-        table.add_column(name, overflow="fold", style="cyan" if at == 0 else None)
+        table.add_column(name.capitalize(), overflow="fold", style="cyan" if at == 0 else None)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console()

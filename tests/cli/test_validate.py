@@ -1,0 +1,90 @@
+"""`vmcp validate` on a file alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vmcp
+
+TWO_BACKENDS = """
+backends:
+  - name: near
+    stdio: {command: some-server, args: [--token, hunter2]}
+  - name: far
+    url: https://mcp.example.test/mcp?key=hunter2
+outgoingAuth:
+  backends:
+    far: {type: bearer_token, bearerToken: {tokenEnv: FAR_TOKEN}}
+operational: {timeouts: {perWorkload: {far: 45s}}}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FAR_TOKEN", "hunter2")
+    file = tmp_path / "vmcp.yaml"
+    file.write_text(TWO_BACKENDS)
+    return file
+
+
+def test_a_valid_file_shows_its_backends_and_no_secret(vmcp: Vmcp, file: Path) -> None:
+    ended = vmcp("validate", "-c", str(file))
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        f"{file}: ok",
+        "NAME  TRANSPORT        PLACE                         TIMEOUT  AUTH",
+        "far   streamable-http  https://mcp.example.test/mcp  45s      bearer token",
+        "near  stdio            some-server                   30s      none",
+    ]
+
+
+def test_json_says_the_same(vmcp: Vmcp, file: Path) -> None:
+    ended = vmcp("validate", "-c", str(file), "-o", "json")
+
+    found = json.loads(ended.out)
+    assert found["ok"] is True
+    assert [one["name"] for one in found["backends"]] == ["far", "near"]
+    assert "hunter2" not in ended.out
+
+
+def test_all_errors_are_told_at_once(vmcp: Vmcp, file: Path) -> None:
+    file.write_text("backend: []\nserver: {port: many}\n")
+
+    ended = vmcp("validate", "-c", str(file))
+
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{file}: " in ended.err
+    assert "backends" in ended.err
+    assert "server.port" in ended.err
+
+
+def test_errors_come_as_json_too(vmcp: Vmcp, file: Path) -> None:
+    file.write_text("backend: []\n")
+
+    ended = vmcp("validate", "-c", str(file), "-o", "json")
+
+    found = json.loads(ended.out)
+    assert (ended.code, ended.err, found["ok"]) == (2, "", False)
+    assert {"path", "message", "line"} <= set(found["errors"][0])
+
+
+def test_a_file_that_is_not_there_is_named_with_what_to_do(vmcp: Vmcp, tmp_path: Path) -> None:
+    ended = vmcp("validate", "-c", str(tmp_path / "none.yaml"))
+
+    assert ended.code == 2
+    assert "does not exist" in ended.err
+    assert "'vmcp init " in ended.err
+
+
+def test_a_backend_that_is_the_gateway_itself_is_a_problem(vmcp: Vmcp, file: Path) -> None:
+    file.write_text("backends: [{name: me, url: 'http://127.0.0.1:4483/mcp'}]\n")
+
+    ended = vmcp("validate", "-c", str(file))
+
+    assert ended.code == 1
+    assert ended.err == "1 problem.\n"
+    assert "valid, but" in ended.out

@@ -1,0 +1,142 @@
+"""What `vmcp validate` finds: the backends of a config file, how they fare, and all problems."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import assert_never
+from urllib.parse import urlsplit
+
+from vmcp.cli import configuration, output
+from vmcp.cli.output import TableFormat
+from vmcp.cli.stop import ExitCode, Stop
+from vmcp.config.load import Loaded
+from vmcp.discovery.static import contribution
+from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
+from vmcp.model.inventory import Inventory
+from vmcp.model.problem import Problem
+
+# What is known of one backend, by the names that `--output json` uses.
+Facts = Mapping[str, object]
+
+CONFIGURED = ("name", "transport", "place", "timeout", "auth")
+FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates", "trouble")
+
+
+def check(file: Path, printed: TableFormat) -> None:
+    """Check a config file alone and print its backends; raise Stop if something is wrong."""
+    found = contribution(_loaded(file, printed))
+    facts = [configured(backend) for backend in found.backends]
+    _report(file, CONFIGURED, facts, found.problems, printed)
+
+
+def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
+    """Connect to all backends and print what they offer; raise Stop if something is wrong."""
+    from vmcp import app
+
+    found = asyncio.run(app.survey(_loaded(file, printed), seconds))
+    facts = [
+        fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
+        for backend in found.snapshot.backends
+    ]
+    _report(file, FARED, facts, found.problems, printed)
+
+
+def _loaded(file: Path, printed: TableFormat) -> Loaded:
+    if printed is TableFormat.JSON:
+        return configuration.read_for_programs(file)
+    return configuration.read(file)
+
+
+def configured(backend: Backend) -> Facts:
+    """Return what the file says of a backend; nothing that may be secret."""
+    return {
+        "name": backend.name,
+        "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
+        "place": _place(backend.endpoint),
+        "timeout": f"{backend.timeout_seconds:g}s",
+        "auth": _auth(backend.auth),
+    }
+
+
+def fared(backend: Backend, inventory: Inventory | None, trouble: str | None) -> Facts:
+    """Return what a backend said when it was connected to, and what went wrong."""
+    if inventory is None:
+        return {"name": backend.name, "trouble": trouble or "It did not answer in time."}
+    return {
+        "name": backend.name,
+        "era": inventory.peer.era.value,
+        "version": inventory.peer.version,
+        "tools": len(inventory.tools),
+        "prompts": len(inventory.prompts),
+        "resources": len(inventory.resources),
+        "templates": len(inventory.templates),
+        **({"trouble": trouble} if trouble else {}),
+    }
+
+
+def _place(endpoint: Endpoint) -> str:
+    match endpoint:
+        case HttpEndpoint():
+            # A query may hold a key.
+            return urlsplit(endpoint.url)._replace(query="").geturl()
+        case StdioEndpoint():
+            # So may arguments.
+            return endpoint.command
+        case _:
+            assert_never(endpoint)
+
+
+def _auth(auth: AuthSpec) -> str:
+    match auth:
+        case NoAuth():
+            return "none"
+        case HeaderInjection():
+            return f"header {auth.header}"
+        case BearerToken():
+            return "bearer token"
+        case _:
+            assert_never(auth)
+
+
+def _report(
+    file: Path,
+    columns: Sequence[str],
+    facts: Sequence[Facts],
+    problems: Iterable[Problem],
+    printed: TableFormat,
+) -> None:
+    found = [
+        {"object": str(one.key), "reason": one.reason, "message": one.message} for one in problems
+    ]
+    lost = sum("trouble" in one for one in facts)
+    is_ok = not found and not lost
+    if printed is TableFormat.JSON:
+        output.emit_json({"ok": is_ok, "backends": facts, "problems": found})
+    else:
+        output.emit(f"{file}: ok" if is_ok else f"{file}: valid, but")
+        _tables(columns, facts, found)
+    if not is_ok:
+        raise Stop(_verdict(lost, len(found)), ExitCode.FAILED)
+
+
+def _tables(columns: Sequence[str], facts: Sequence[Facts], problems: Sequence[Facts]) -> None:
+    if facts:
+        output.emit_table(columns, [[str(one.get(key, "")) for key in columns] for one in facts])
+    if problems:
+        output.emit("")
+        output.emit_table(
+            ("Object", "Reason", "Message"),
+            [[str(cell) for cell in one.values()] for one in problems],
+        )
+
+
+def _verdict(lost: int, problems: int) -> str:
+    counts = [
+        (lost, "backend in trouble", "backends in trouble"),
+        (problems, "problem", "problems"),
+    ]
+    said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    return f"{' and '.join(said)}."

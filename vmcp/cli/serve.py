@@ -1,0 +1,73 @@
+"""`vmcp serve`: the gateway itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from vmcp.cli import output
+from vmcp.cli.files import DEFAULT_FILE, ConfigFile
+from vmcp.cli.stop import ExitCode, Stop
+
+
+class LogLevel(StrEnum):
+    """The least severe lines that are logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """What log lines look like; `auto` is text on a terminal and JSON elsewhere."""
+
+    TEXT = "text"
+    JSON = "json"
+    AUTO = "auto"
+
+
+Host = Annotated[str | None, typer.Option("--host", help="Listen here, not at server.host.")]
+Port = Annotated[
+    int | None, typer.Option("--port", min=0, max=65535, help="Instead of server.port.")
+]
+OpsPort = Annotated[
+    int | None, typer.Option("--ops-port", min=0, max=65535, help="Instead of server.opsPort.")
+]
+Level = Annotated[LogLevel | None, typer.Option("--log-level", help="Instead of the config's.")]
+Shape = Annotated[LogFormat, typer.Option("--log-format", help="What log lines look like.")]
+
+
+def serve(
+    *,
+    config: ConfigFile = DEFAULT_FILE,
+    host: Host = None,
+    port: Port = None,
+    ops_port: OpsPort = None,
+    log_level: Level = None,
+    log_format: Shape = LogFormat.AUTO,
+) -> None:
+    """Serve all backends of a config file at one URL, until it is stopped."""
+    from vmcp.cli import configuration
+
+    options = {"host": host, "port": port, "opsPort": ops_port}
+    loaded = configuration.override(configuration.read(config), options)
+    level = log_level or loaded.config.operational.log_level
+    import uvloop
+
+    from vmcp import app
+
+    try:
+        uvloop.run(
+            app.serve(loaded, log_level=level, log_format=log_format, on_listening=_announce)
+        )
+    except OSError as error:
+        raise Stop(f"vmcp cannot serve: {error.strerror or error}", ExitCode.FAILED) from None
+
+
+def _announce(url: str) -> None:
+    """Tell a person where the gateway is; programs read the log."""
+    if output.on_terminal():
+        output.remark(f"vmcp serves {url} (Ctrl-C stops it)")
