@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import assert_never
@@ -36,7 +38,10 @@ def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
     from vmcp import app
 
-    found = asyncio.run(app.survey(_loaded(file, printed), seconds))
+    loaded = _loaded(file, printed)
+    # What goes wrong is in the report; the log would tell it a second time.
+    logging.lastResort = None
+    found = asyncio.run(app.survey(loaded, os.environ, seconds))
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
         for backend in found.snapshot.backends

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -58,16 +60,16 @@ def serve(
     import uvloop
 
     from vmcp import app
+    from vmcp.errors import CannotListen
 
+    logs = app.Logs(level, log_format.value)
     try:
-        uvloop.run(
-            app.serve(loaded, log_level=level, log_format=log_format, on_listening=_announce)
-        )
-    except OSError as error:
-        raise Stop(f"vmcp cannot serve: {error.strerror or error}", ExitCode.FAILED) from None
+        uvloop.run(app.serve(loaded, os.environ, logs, _announce))
+    except CannotListen as error:
+        raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
 
 
 def _announce(url: str) -> None:
     """Tell a person where the gateway is; programs read the log."""
-    if output.on_terminal():
+    if sys.stderr.isatty():
         output.remark(f"vmcp serves {url} (Ctrl-C stops it)")
