@@ -27,12 +27,16 @@ class Latest(Generic[T]):
         """Replace the value and wake all readers; an equal value is skipped and gives False."""
         if value is self._value or value == self._value:
             return False
+        self.renew(value)
+        return True
+
+    def renew(self, value: T) -> None:
+        """Replace the value and wake all readers, without comparing: for values that are costly to compare."""
         self._value = value
         waiters, self._waiters = self._waiters, set()
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
-        return True
 
     async def changes(self) -> AsyncIterator[T]:
         """Yield the current value, then the newest one each time that it has changed."""

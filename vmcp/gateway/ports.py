@@ -56,11 +56,15 @@ class BackendClient(Protocol):
         ...
 
     async def subscribe(self, uri: str) -> None:
-        """Ask for updates of a resource, for all clients at once; raise BackendFailed or Refused."""
+        """Ask for updates of a resource, for all clients at once; raise a Failure."""
         ...
 
     async def unsubscribe(self, uri: str) -> None:
         """Ask for no more updates of a resource."""
+        ...
+
+    async def set_level(self, client: Client) -> None:
+        """Bring a client's log level to where a session of this client is open."""
         ...
 
     async def release(self, client: Client) -> None:

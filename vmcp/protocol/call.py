@@ -46,7 +46,7 @@ class Call:
     params: Document
     meta: Document | None = None
     progress_token: bytes | None = None
-    headers: Mapping[str, str] = field(default=NOTHING)
+    headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Failure(Exception):
     `data` is what goes into the error's `data` member, or None. Nothing in it may be secret.
     """
 
-    code = INTERNAL_ERROR
+    code: int = INTERNAL_ERROR
     status: int | None = None
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
@@ -114,6 +114,14 @@ class BackendFailed(Failure):
         super().__init__(f"Backend '{backend}': {message}", {"backend": backend, "reason": reason, **data})
         self.backend = backend
         self.reason = reason
+
+
+class Refusal(Failure):
+    """A backend's own JSON-RPC error to something that we asked on a client's behalf."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 # 2026-07-28, "Error codes": the status of an answer that consists of an error alone.

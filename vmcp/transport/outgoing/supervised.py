@@ -13,7 +13,7 @@ from vmcp.model.backend import Backend
 from vmcp.model.inventory import Inventory
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, unquote
-from vmcp.protocol.failures import BackendFailed
+from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.transport.outgoing import listing
 from vmcp.transport.outgoing.errands import Errands
@@ -168,7 +168,14 @@ class SupervisedBackend:
 
     async def subscribe(self, uri: str) -> None:
         """Ask for updates of a resource, now and after each loss."""
-        await (await self._speaking()).subscribe(uri)
+        speech = await self._speaking()
+        try:
+            async with asyncio.timeout(self.backend.timeout_seconds):
+                await speech.subscribe(uri)
+        except Refused as refused:
+            raise Refusal(refused.code, str(refused)) from None
+        except TimeoutError:
+            raise BackendFailed(self.backend.name, "TimedOut", "no answer to a subscription.") from None
         self._uris.add(uri)
 
     async def unsubscribe(self, uri: str) -> None:

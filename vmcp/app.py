@@ -1,0 +1,200 @@
+"""The composition root: puts the parts of a gateway together, runs them, and ends them in the right order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from socket import socket
+
+from vmcp.catalog.build import build
+from vmcp.catalog.lookup import Catalog
+from vmcp.clock import SystemClock
+from vmcp.config.load import Loaded
+from vmcp.discovery.source import Source
+from vmcp.discovery.static import StaticSource
+from vmcp.gateway.core import Gateway
+from vmcp.gateway.dispatch import Dispatch
+from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.pool import Pool
+from vmcp.gateway.readiness import Readiness
+from vmcp.gateway.registry import Registry
+from vmcp.gateway.seal import Seal
+from vmcp.gateway.sessions import Sessions
+from vmcp.gateway.status import status
+from vmcp.gateway.views import Views
+from vmcp.gateway.watchers import Watchers
+from vmcp.model.inventory import Inventory
+from vmcp.model.keys import ObjectKey
+from vmcp.model.problem import Problem
+from vmcp.model.snapshot import Snapshot
+from vmcp.net.client import HttpClient
+from vmcp.telemetry.setup import Format, configure
+from vmcp.transport.incoming import front, limits
+from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.server import listening, server
+from vmcp.transport.outgoing.factory import make
+
+log = logging.getLogger(__name__)
+
+# How long calls under way may take when the process is told to end.
+_GRACE_SECONDS = 20.0
+_DRAIN_TICK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """What is logged, and how: the level and one of `text`, `json`, `auto`."""
+
+    level: str
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was found when all backends were opened once."""
+
+    snapshot: Snapshot
+    catalog: Catalog
+    inventories: Mapping[ObjectKey, Inventory]
+    troubles: Mapping[ObjectKey, str]
+    problems: tuple[Problem, ...]
+
+
+@asynccontextmanager
+async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
+    """Run a gateway without its listeners for the block; backends and child processes end after it."""
+    clock, http = SystemClock(), HttpClient()
+    registry = Registry()
+    inventories = Inventories(clock)
+    pool = Pool(lambda backend: make(backend, http, inventories, environment), inventories)
+    views = Views(registry.snapshot, inventories.known)
+    watchers = Watchers(views)
+    inventories.on_update(watchers.updated)
+    origin = loaded.config.server.seal_key_origin
+    seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
+    gateway = Gateway(
+        registry=registry,
+        inventories=inventories,
+        pool=pool,
+        views=views,
+        watchers=watchers,
+        sessions=Sessions(clock, pool, watchers),
+        dispatch=Dispatch(views, pool, seal),
+        readiness=Readiness(registry.snapshot, inventories.fares),
+    )
+    source: Source = StaticSource(loaded)
+    registry.take(source.contribution.value)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            works = [
+                tasks.create_task(work)
+                for work in (
+                    pool.run(registry.snapshot),
+                    views.run(),
+                    watchers.run(),
+                    gateway.sessions.run(),
+                    gateway.readiness.run(views.catalog),
+                )
+            ]
+            try:
+                yield gateway
+            finally:
+                await gateway.sessions.end_all()
+                for work in works:
+                    work.cancel()
+    finally:
+        await http.close()
+
+
+async def serve(
+    loaded: Loaded,
+    environment: Mapping[str, str],
+    logs: Logs,
+    on_listening: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen."""
+    configure(logs.level, logs.format, sys.stderr)
+    settings = loaded.config.server
+    with (
+        listening(settings.host, settings.port) as main_socket,
+        listening(settings.ops_host, settings.ops_port) as ops_socket,
+    ):
+        async with running(loaded, environment) as gateway:
+            url = _url(settings.host, main_socket, settings.path)
+            log.info("listening", extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")})
+            on_listening(url)
+            await _serve(gateway, loaded, main_socket, ops_socket)
+
+
+async def _serve(gateway: Gateway, loaded: Loaded, main_socket: socket, ops_socket: socket) -> None:
+    settings = loaded.config.server
+    keeper = Keeper(SystemClock())
+    doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    endpoint = Endpoint(gateway, doors, keeper)
+
+    def is_ready() -> bool:
+        return gateway.readiness.is_ready
+
+    main = server(front.Front(endpoint, settings.path, is_ready), _GRACE_SECONDS)
+    ops = server(front.operations(lambda: status(gateway, loaded.config.name), is_ready), 1.0)
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(keeper.run())
+        serving = tasks.create_task(main.serve([main_socket]))
+        tasks.create_task(ops.serve([ops_socket]))
+        await _told_to_stop()
+        await _drain(gateway, endpoint, keeper)
+        main.stop()
+        await serving
+        ops.stop()
+        keeping.cancel()
+
+
+def _url(host: str, bound: socket, path: str) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{bound.getsockname()[1]}{path}"
+
+
+async def _told_to_stop() -> None:
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, told.set)
+    await told.wait()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        # The next one has its usual effect: the process ends at once.
+        loop.remove_signal_handler(each)
+
+
+async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
+    """Be ready no more, end the streams, and let the calls under way finish."""
+    log.info("stopping", extra={"calls": len(keeper), "sessions": len(gateway.sessions)})
+    gateway.readiness.stop()
+    endpoint.stop()
+    try:
+        async with asyncio.timeout(_GRACE_SECONDS):
+            while len(keeper):
+                await asyncio.sleep(_DRAIN_TICK_SECONDS)
+    except TimeoutError:
+        log.warning("calls are cut off", extra={"calls": len(keeper)})
+
+
+async def survey(loaded: Loaded, environment: Mapping[str, str], seconds: float) -> Survey:
+    """Open every backend once, within a time, and return what there is."""
+    async with running(loaded, environment) as gateway:
+        try:
+            async with asyncio.timeout(seconds):
+                await gateway.readiness.reached()
+        except TimeoutError:
+            log.info("some backends did not answer in time", extra={"seconds": seconds})
+        snapshot, known = gateway.registry.snapshot.value, gateway.inventories.known.value
+        fares = gateway.inventories.fares.value.items()
+        troubles = {key: fare.message or "" for key, fare in fares if not fare.is_ready}
+        catalog = build(snapshot, known)
+        problems = tuple(sorted({*snapshot.problems, *catalog.problems}))
+        return Survey(snapshot, catalog, known, troubles, problems)

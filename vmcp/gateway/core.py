@@ -1,0 +1,56 @@
+"""The parts of the running gateway as one thing that the incoming side is given."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from vmcp.gateway.dispatch import Dispatch
+from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.pool import Pool
+from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.readiness import Readiness
+from vmcp.gateway.registry import Registry
+from vmcp.gateway.sessions import Sessions
+from vmcp.gateway.views import Views
+from vmcp.gateway.watchers import Watchers
+from vmcp.protocol.call import Client
+from vmcp.protocol.failures import BackendFailed, Failure
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What serves the clients; each part owns its own tasks and tables."""
+
+    registry: Registry
+    inventories: Inventories
+    pool: Pool
+    views: Views
+    watchers: Watchers
+    sessions: Sessions
+    dispatch: Dispatch
+    readiness: Readiness
+
+    def reader(self, client: Client, uri: str) -> BackendClient:
+        """Return the client of the backend that serves a URI; raise UnknownName or BackendFailed."""
+        key = self.dispatch.owner(client, uri)
+        member = self.pool.members.get(key)
+        if member is None:
+            raise BackendFailed(key.name, "Unreachable", "it was removed.")
+        return member.client
+
+    async def notified(self, client: Client, method: str, params: bytes | None) -> None:
+        """Pass on a client's notification: one that we do not know goes to the only backend there is."""
+        if method in _PASSED_TO_ALL or len(self.pool.members) == 1:
+            await self.pool.notify(client, method, params)
+
+    def failed(self, method: str, failure: Failure, request_id: str) -> None:
+        """Log a call that a backend failed; what clients do wrong is theirs to see."""
+        if isinstance(failure, BackendFailed):
+            fields = {"backend": failure.backend, "method": method, "reason": failure.reason}
+            log.warning("call failed", extra={**fields, "request_id": request_id})
+
+
+_PASSED_TO_ALL = frozenset(("notifications/roots/list_changed", "notifications/progress"))

@@ -1,0 +1,42 @@
+"""Make one snapshot of what the sources contribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vmcp.latest import Latest
+from vmcp.model.backend import Backend
+from vmcp.model.problem import Problem
+from vmcp.model.rules import Rules
+from vmcp.model.snapshot import Contribution, Snapshot
+
+
+def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
+    """Return the snapshot of contributions by source; of two backends with one public name the first stays."""
+    backends: dict[str, Backend] = {}
+    problems: list[Problem] = []
+    rules: Rules | None = None
+    for source in sorted(contributions):
+        contribution = contributions[source]
+        problems.extend(contribution.problems)
+        rules = rules or contribution.rules
+        for backend in contribution.backends:
+            holder = backends.setdefault(backend.name, backend)
+            if holder is not backend:
+                message = f"The name '{backend.name}' is taken by {holder.key}."
+                problems.append(Problem(backend.key, "NameTaken", message))
+    ordered = tuple(backends[name] for name in sorted(backends))
+    return Snapshot(ordered, tuple(sorted(problems)), rules or Rules())
+
+
+class Registry:
+    """Hold the newest contribution of each source, and the snapshot of them all."""
+
+    def __init__(self) -> None:
+        self._contributions: dict[str, Contribution] = {}
+        self.snapshot = Latest(Snapshot())
+
+    def take(self, contribution: Contribution) -> None:
+        """Replace what a source contributed before."""
+        self._contributions[contribution.source] = contribution
+        self.snapshot.set(merge(self._contributions))

@@ -1,0 +1,116 @@
+"""Who hears what: clients with open streams are told of changed lists and updated resources."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from vmcp.catalog.lookup import Catalog
+from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.views import Views
+from vmcp.model.identity import Caller
+from vmcp.model.keys import ObjectKey
+
+log = logging.getLogger(__name__)
+
+# The lists of which a client is told apart; templates belong to resources.
+TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
+KINDS = (TOOLS, PROMPTS, RESOURCES)
+
+Seen = dict[str, bytes]
+_FAREWELL_SECONDS = 5.0
+
+
+def digests(catalog: Catalog) -> Seen:
+    """Return what tells two states of each list apart."""
+    return {
+        TOOLS: catalog.tools.digest,
+        PROMPTS: catalog.prompts.digest,
+        RESOURCES: catalog.resources.digest + catalog.templates.digest,
+    }
+
+
+class Watcher(Protocol):
+    """A client that may be told something: a session, or a subscription."""
+
+    @property
+    def caller(self) -> Caller:
+        """Whose catalog it sees."""
+        ...
+
+    def changed(self, now: Mapping[str, bytes]) -> None:
+        """Tell the client of the lists whose digest is another one than it saw last."""
+        ...
+
+    def updated(self, uri: str, params: bytes) -> None:
+        """Tell the client of an update of a resource that it subscribed to."""
+        ...
+
+
+class Watchers:
+    """All who watch, and the subscriptions of resources: one at the backend, whoever many want it."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._all: set[Watcher] = set()
+        self._resources: dict[str, set[Watcher]] = {}
+        self._served: dict[str, BackendClient] = {}
+
+    def add(self, watcher: Watcher) -> None:
+        """Begin to tell a watcher of changes."""
+        self._all.add(watcher)
+
+    def remove(self, watcher: Watcher) -> None:
+        """Tell a watcher nothing more of lists; its resources are left with `leave`."""
+        self._all.discard(watcher)
+
+    async def run(self) -> None:
+        """Tell all watchers of each new catalog, until cancelled."""
+        async for catalog in self._views.catalog.changes():
+            now = digests(catalog)
+            for watcher in tuple(self._all):
+                watcher.changed(now)
+
+    def updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
+        """Tell those who subscribed to a resource of its update."""
+        for watcher in tuple(self._resources.get(uri, ())):
+            watcher.updated(uri, params)
+
+    async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
+        """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""
+        watching = self._resources.setdefault(uri, set())
+        is_first = not watching
+        watching.add(watcher)
+        if not is_first:
+            return
+        try:
+            await backend.subscribe(uri)
+            self._served[uri] = backend
+        except BaseException:
+            self._drop(watcher, uri)
+            raise
+
+    def _drop(self, watcher: Watcher, uri: str) -> bool:
+        watching = self._resources.get(uri)
+        if watching is None or watcher not in watching:
+            return False
+        watching.discard(watcher)
+        if not watching:
+            del self._resources[uri]
+        return not watching
+
+    async def leave(self, watcher: Watcher, uri: str) -> None:
+        """End a watcher's subscription; the backend's ends with the last one."""
+        if self._drop(watcher, uri) and (backend := self._served.pop(uri, None)) is not None:
+            await backend.unsubscribe(uri)
+
+    async def leave_all(self, watcher: Watcher, uris: Iterable[str]) -> None:
+        """End several subscriptions; a backend that fails harms none of the others."""
+        for uri in uris:
+            try:
+                async with asyncio.timeout(_FAREWELL_SECONDS):
+                    await self.leave(watcher, uri)
+            except Exception as error:  # noqa: BLE001
+                log.debug("a subscription was not ended", extra={"reason": type(error).__name__})

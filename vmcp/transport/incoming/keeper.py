@@ -1,0 +1,65 @@
+"""One task that looks after all open answers: it keeps silent ones alive and notices who has left."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from vmcp.clock import Clock
+
+# How soon after a call began we look whether its client is still there; most calls have ended by then.
+_TICK_SECONDS = 0.25
+
+
+class Kept(Protocol):
+    """An answer that is not finished."""
+
+    def is_due(self, now: float) -> bool:
+        """Tell whether it was silent for so long that something must be sent."""
+        ...
+
+    async def beat(self) -> None:
+        """Send what shows that we are still here."""
+        ...
+
+    async def watch(self) -> None:
+        """Wait until the client has left, or the answer is finished, and act on it."""
+        ...
+
+
+class Keeper:
+    """Look after answers from the tick after they began; a short call costs two operations on a set."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._young: set[Kept] = set()
+        self._watched: set[Kept] = set()
+
+    def now(self) -> float:
+        """Return the time by which beats are due."""
+        return self._clock.monotonic()
+
+    def add(self, kept: Kept) -> None:
+        """Begin to look after an answer."""
+        self._young.add(kept)
+
+    def remove(self, kept: Kept) -> None:
+        """Look after it no more."""
+        self._young.discard(kept)
+        self._watched.discard(kept)
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._watched)
+
+    async def run(self) -> None:
+        """Look after all until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await asyncio.sleep(_TICK_SECONDS)
+                now = self._clock.monotonic()
+                for kept in [kept for kept in self._watched if kept.is_due(now)]:
+                    tasks.create_task(kept.beat())
+                for kept in tuple(self._young):
+                    self._young.discard(kept)
+                    self._watched.add(kept)
+                    tasks.create_task(kept.watch())

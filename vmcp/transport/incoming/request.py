@@ -1,0 +1,63 @@
+"""One HTTP request as the endpoint has read it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vmcp.transport.incoming.asgi import Receive, Scope, Send
+from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, accepted
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    """A request whose headers were read: lower-case names, the last value of each.
+
+    `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours.
+    """
+
+    id: str
+    method: str
+    headers: Mapping[str, str]
+    accepted: Accepted
+    receive: Receive
+    send: Send
+
+    @property
+    def id_header(self) -> tuple[bytes, bytes]:
+        """The header that tells the client under which id we log."""
+        return (b"x-request-id", self.id.encode())
+
+
+_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+_OURS = secrets.token_hex(4)
+_numbers = itertools.count(1)
+
+# A second one of these could mean one thing to us and another to whoever stands before us.
+_ONCE = ("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "content-type", "host", "origin")
+
+
+def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
+    """Read the head of a request; raise Refused where headers are too large or contradict each other."""
+    raw: list[tuple[bytes, bytes]] = scope["headers"]
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    if len(headers) != len(raw):
+        _check_repeated(raw)
+    if sum([len(name) + len(value) for name, value in raw]) > HEADER_LIMIT:
+        raise Refused(431, f"The headers may have at most {HEADER_LIMIT} bytes.")
+    identity = headers.get("x-request-id")
+    if identity is None or not _ID.fullmatch(identity):
+        identity = f"{_OURS}-{next(_numbers)}"
+    return HttpRequest(
+        identity, scope["method"], headers, accepted(headers.get("accept")), receive, send
+    )
+
+
+def _check_repeated(raw: list[tuple[bytes, bytes]]) -> None:
+    names = [name.decode("latin-1") for name, _ in raw]
+    for name in _ONCE:
+        if names.count(name) > 1:
+            raise Refused(400, f"The header {name} stands twice.")

@@ -1,0 +1,62 @@
+"""The HTTP server under the applications: uvicorn, of which we own the signals and the sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+
+from vmcp.errors import CannotListen
+from vmcp.transport.incoming.asgi import Receive, Scope, Send
+from vmcp.transport.incoming.limits import HEADER_LIMIT
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_BACKLOG = 2048
+
+
+class Server(uvicorn.Server):
+    """A server that leaves the signals to whoever started it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture nothing: the order in which we stop is not uvicorn's."""
+        yield
+
+    def stop(self) -> None:
+        """Take no more connections and end when those that are open have been served."""
+        self.should_exit = True
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raise CannotListen with what stands in the way."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise CannotListen(host, port, reason) from None
+
+
+def server(app: Application, grace_seconds: float) -> Server:
+    """Return a server for an application, to be run with sockets of our own."""
+    return Server(
+        uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            backlog=_BACKLOG,
+            h11_max_incomplete_event_size=HEADER_LIMIT,
+            timeout_graceful_shutdown=int(grace_seconds) or 1,
+        )
+    )

@@ -1,0 +1,160 @@
+"""Clients of the stateless era (2026-07-28): each POST says all."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from vmcp.gateway import capabilities
+from vmcp.gateway.core import Gateway
+from vmcp.gateway.dispatch import CallCancelled
+from vmcp.gateway.lists import DISCOVER_TTL_MS
+from vmcp.gateway.watchers import digests
+from vmcp.model.document import Document
+from vmcp.model.identity import ANONYMOUS
+from vmcp.model.inventory import Era
+from vmcp.protocol import jsonrpc, ladder
+from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+from vmcp.protocol.document import MalformedJson, quote, split, unquote
+from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidRequest, UnknownMethod
+from vmcp.protocol.methods import (
+    META_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_LOG_LEVEL,
+    META_PROGRESS,
+    META_SERVER_INFO,
+    REMOVED,
+    STATELESS_VERSION,
+)
+from vmcp.transport.incoming.answer import HttpAnswer
+from vmcp.transport.incoming.asgi import respond
+from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.limits import Refused
+from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.subscription import Subscription
+
+_NOBODY = Answer(b'{"code":-32603,"message":"The client cannot be asked."}', is_error=True)
+_LOG = "notifications/message"
+_CALL_NOTES = frozenset((_LOG, "notifications/progress"))
+
+
+class StatelessAnswer(HttpAnswer):
+    """The answer to one request: a client that leaves has cancelled it."""
+
+    __slots__ = ("_takes_logs",)
+
+    def __init__(self, request: HttpRequest, keeper: Keeper, client: Client) -> None:
+        super().__init__(request, keeper)
+        self._takes_logs = client.log_level is not None
+
+    async def note(self, note: Note) -> None:
+        """Send a notification of the kinds that belong on a call's stream."""
+        if not self.may_stream or note.method not in _CALL_NOTES:
+            return
+        if note.method != _LOG or self._takes_logs:
+            await self.event(jsonrpc.notification(quote(note.method), note.params))
+
+    async def ask(self, ask: Ask) -> tuple[Answer, ...]:
+        """Answer for the client: in this era it can be asked nothing while its call goes on."""
+        return tuple(_NOBODY for _ in ask.requests)
+
+    def left(self) -> None:
+        """Cancel the call."""
+        self.deadline.cancel()
+
+
+class StatelessEndpoint:
+    """Serve requests that stand alone."""
+
+    def __init__(self, gateway: Gateway, keeper: Keeper) -> None:
+        self._gateway = gateway
+        self._keeper = keeper
+        self.subscriptions: set[Subscription] = set()
+        self._own: Mapping[str, Callable[[HttpRequest, jsonrpc.Request], Awaitable[None]]] = {
+            "server/discover": self._discover,
+            "subscriptions/listen": self._listen,
+        }
+
+    async def post(self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None) -> None:
+        """Serve one posted message; raise a Failure where it cannot be served."""
+        if isinstance(message, jsonrpc.Response):
+            raise InvalidRequest("In this revision clients post requests and notifications only.")
+        if isinstance(message, jsonrpc.Notification):
+            ladder.check_notification(request.headers, message.method)
+            await respond(request.send, 202, b"", ())
+            return
+        ladder.check(request.headers, message.method, message.params, meta)
+        if message.method in REMOVED:
+            raise UnknownMethod(f"Method not found: {message.method}")
+        own = self._own.get(message.method)
+        if own is not None:
+            await own(request, message)
+        elif meta is not None:
+            await self._call(request, message, meta)
+
+    async def _call(self, request: HttpRequest, message: jsonrpc.Request, meta: Document) -> None:
+        client = _client(meta)
+        answer = StatelessAnswer(request, self._keeper, client)
+        token = meta.get(META_PROGRESS)
+        call = Call(client, message.method, message.params, meta, token, request.headers)
+        self._keeper.add(answer)
+        try:
+            done = await self._gateway.dispatch.call(call, answer)
+        except Failure as failure:
+            self._gateway.failed(message.method, failure, request.id)
+            done = Done(failure.payload(), is_error=True)
+        except CallCancelled:
+            return
+        finally:
+            self._keeper.remove(answer)
+        status = status_of(done) if done.is_error else 200
+        await answer.finish(jsonrpc.response(message.id, done.payload, is_error=done.is_error), status)
+
+    async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
+        offered = capabilities.capabilities(self._gateway.views.catalog_of(ANONYMOUS))
+        result = (
+            b'{"resultType":"complete","supportedVersions":[%b],"capabilities":%b,'
+            b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
+        ) % (quote(STATELESS_VERSION), offered, DISCOVER_TTL_MS, META_SERVER_INFO, capabilities.SERVER_INFO)
+        answer = HttpAnswer(request, self._keeper)
+        await answer.finish(jsonrpc.response(message.id, result, is_error=False))
+
+    async def _listen(self, request: HttpRequest, message: jsonrpc.Request) -> None:
+        if not request.accepted.stream:
+            raise Refused(406, "A subscription is an event stream: send Accept: text/event-stream.")
+        subscription = Subscription(request, self._keeper, message, ANONYMOUS)
+        self.subscriptions.add(subscription)
+        self._keeper.add(subscription)
+        try:
+            await subscription.run(self._gateway, digests(self._gateway.views.catalog_of(ANONYMOUS)))
+        finally:
+            self.subscriptions.discard(subscription)
+            self._keeper.remove(subscription)
+
+    def close(self) -> None:
+        """End all subscriptions with their result."""
+        for subscription in tuple(self.subscriptions):
+            subscription.outbox.close()
+
+
+def _client(meta: Document) -> Client:
+    level = meta.get(META_LOG_LEVEL)
+    try:
+        log_level = None if level is None else unquote(level)
+    except MalformedJson:
+        log_level = None
+    return Client(
+        Era.STATELESS,
+        STATELESS_VERSION,
+        meta.get(META_CAPABILITIES) or b"{}",
+        meta.get(META_CLIENT_INFO),
+        ANONYMOUS,
+        log_level=log_level,
+    )
+
+
+def status_of(done: Done) -> int:
+    """Return the HTTP status of an answer that consists of an error alone."""
+    try:
+        return STATELESS_STATUS.get(int(split(done.payload).get(b'"code"') or b"0"), 200)
+    except ValueError:
+        return 200

@@ -1,0 +1,125 @@
+"""One `subscriptions/listen` of a stateless client: what it asked to hear, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vmcp.gateway.core import Gateway
+from vmcp.gateway.outbox import Outbox
+from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Seen
+from vmcp.model.document import Document
+from vmcp.model.identity import Caller
+from vmcp.model.inventory import Era
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.call import Client
+from vmcp.protocol.document import MalformedJson, quote, split, split_array, unquote
+from vmcp.protocol.failures import Failure, InvalidParams
+from vmcp.protocol.methods import META_SUBSCRIPTION, STATELESS_VERSION
+from vmcp.transport.incoming.answer import HttpAnswer
+from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.request import HttpRequest
+
+_FLAGS = {TOOLS: b'"toolsListChanged"', PROMPTS: b'"promptsListChanged"', RESOURCES: b'"resourcesListChanged"'}
+_CHANGED = {kind: b'"notifications/%b/list_changed"' % kind.encode() for kind in _FLAGS}
+_ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
+_UPDATED = b'"notifications/resources/updated"'
+_MOST_URIS = 1000
+
+
+class Subscription(HttpAnswer):
+    """A stream of changes; it is a watcher while it is open."""
+
+    __slots__ = ("_caller", "_id", "_kinds", "_seen", "_tag", "_uris", "outbox")
+
+    def __init__(
+        self, request: HttpRequest, keeper: Keeper, message: jsonrpc.Request, caller: Caller
+    ) -> None:
+        super().__init__(request, keeper)
+        wanted = _wanted(message.params)
+        self._caller = caller
+        self._id = message.id
+        self._tag = Document(((META_SUBSCRIPTION, message.id),)).join()
+        self._kinds = tuple(kind for kind, flag in _FLAGS.items() if wanted.get(flag) == b"true")
+        self._uris = _uris(wanted)
+        self._seen: Seen = {}
+        self.outbox = Outbox()
+
+    @property
+    def caller(self) -> Caller:
+        """Whose catalog it sees."""
+        return self._caller
+
+    async def run(self, gateway: Gateway, now: Seen) -> None:
+        """Acknowledge what is honoured, then tell of it until the client leaves or we end."""
+        self._seen = dict(now)
+        joined = await self._join(gateway)
+        gateway.watchers.add(self)
+        try:
+            await self.event(self._message(_ACKNOWLEDGED, Document(((b'"notifications"', self._honoured(joined)),))))
+            while (message := await self.outbox.get()) is not None:
+                await self.event(message)
+            if not self.has_left:
+                result = b'{"resultType":"complete","_meta":' + self._tag + b"}"
+                await self.finish(jsonrpc.response(self._id, result, is_error=False))
+        finally:
+            gateway.watchers.remove(self)
+            await gateway.watchers.leave_all(self, joined)
+
+    async def _join(self, gateway: Gateway) -> tuple[str, ...]:
+        """Subscribe to the resources, and return those for which a backend took it."""
+        client = Client(Era.STATELESS, STATELESS_VERSION, caller=self._caller)
+        joined: list[str] = []
+        for uri in self._uris:
+            try:
+                await gateway.watchers.join(self, uri, gateway.reader(client, uri))
+                joined.append(uri)
+            except Failure as failure:
+                gateway.failed("subscriptions/listen", failure, self._request.id)
+        return tuple(joined)
+
+    def _honoured(self, joined: tuple[str, ...]) -> bytes:
+        members = [(_FLAGS[kind], b"true") for kind in self._kinds]
+        if joined:
+            members.append((b'"resourceSubscriptions"', b"[" + b",".join(map(quote, joined)) + b"]"))
+        return Document(tuple(members)).join()
+
+    def _message(self, method: bytes, params: Document) -> bytes:
+        raw = params.get(b'"_meta"')
+        meta = Document(()) if raw is None else split(raw)
+        tagged = meta.with_member(META_SUBSCRIPTION, self._id)
+        return jsonrpc.notification(method, params.with_member(b'"_meta"', tagged.join()).join())
+
+    def changed(self, now: Mapping[str, bytes]) -> None:
+        """Tell of the lists that the client asked about and that are others now."""
+        for kind in self._kinds:
+            if self._seen[kind] != now[kind]:
+                self._seen[kind] = now[kind]
+                self.outbox.put(self._message(_CHANGED[kind], Document(())))
+
+    def updated(self, uri: str, params: bytes) -> None:
+        """Tell of an updated resource."""
+        self.outbox.put(self._message(_UPDATED, split(params)))
+
+    def left(self) -> None:
+        """End with the client."""
+        self.outbox.close()
+
+
+def _wanted(params: Document) -> Document:
+    try:
+        return split(params.get(b'"notifications"') or b"")
+    except MalformedJson:
+        raise InvalidParams('The params need a member "notifications" that is an object.') from None
+
+
+def _uris(wanted: Document) -> tuple[str, ...]:
+    raw = wanted.get(b'"resourceSubscriptions"')
+    if raw is None:
+        return ()
+    try:
+        uris = tuple(dict.fromkeys(unquote(item) for item in split_array(raw)))
+    except MalformedJson:
+        raise InvalidParams("The resourceSubscriptions must be an array of URIs.") from None
+    if len(uris) > _MOST_URIS:
+        raise InvalidParams(f"At most {_MOST_URIS} resources can be subscribed to at once.")
+    return uris
