@@ -10,7 +10,7 @@ from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.era import era_of
-from vmcp.protocol.failures import Failure, InvalidParams
+from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidParams
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.transport.incoming import limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
@@ -53,7 +53,7 @@ class Endpoint:
         except Refused as refused:
             await refuse(send, refused.status, refused.message, *refused.headers)
         except Failure as failure:
-            await _fail(send, None, failure)
+            await _fail(send, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
 
@@ -64,21 +64,17 @@ class Endpoint:
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
         body = await limits.body(http.receive, http.headers)
         message = jsonrpc.read(body)
+        era = Era.SESSIONED
         try:
-            await self._serve(http, message)
+            meta, method = _told(message)
+            era = era_of(http.headers.get("mcp-protocol-version"), method, meta)
+            if era is Era.STATELESS:
+                await self._stateless.post(http, message, meta)
+            else:
+                await self._sessioned.post(http, message, meta)
         except Failure as failure:
-            await _fail(http.send, message.id if isinstance(message, jsonrpc.Request) else None, failure)
-
-    async def _serve(self, http: HttpRequest, message: jsonrpc.Message) -> None:
-        version = http.headers.get("mcp-protocol-version")
-        if isinstance(message, jsonrpc.Response):
-            meta, method = None, None
-        else:
-            meta, method = _meta(message.params), message.method
-        if era_of(version, method, meta) is Era.STATELESS:
-            await self._stateless.post(http, message, meta)
-        else:
-            await self._sessioned.post(http, message, meta)
+            identity = message.id if isinstance(message, jsonrpc.Request) else None
+            await _fail(http.send, identity, failure, era)
 
     async def _other(self, http: HttpRequest) -> None:
         version = http.headers.get("mcp-protocol-version")
@@ -91,17 +87,22 @@ class Endpoint:
             await self._sessioned.delete(http)
 
 
-def _meta(params: Document) -> Document | None:
-    raw = params.get(b'"_meta"')
+def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
+    """Return the members of `params._meta` and the method of a message, as far as it has them."""
+    if isinstance(message, jsonrpc.Response):
+        return None, None
+    raw = message.params.get(b'"_meta"')
     if raw is None:
-        return None
+        return None, message.method
     try:
-        return split(raw)
+        return split(raw), message.method
     except MalformedJson:
         raise InvalidParams('The member "_meta" must be an object.') from None
 
 
-async def _fail(send: Send, identity: bytes | None, failure: Failure) -> None:
-    """Answer a request that was not served with a JSON-RPC error of its own HTTP status."""
-    status = failure.status or 200
+async def _fail(send: Send, identity: bytes | None, failure: Failure, era: Era) -> None:
+    """Answer a request that was not served with a JSON-RPC error and the HTTP status of its era."""
+    status = failure.status
+    if status is None:
+        status = STATELESS_STATUS.get(failure.code, 200) if era is Era.STATELESS else 200
     await respond(send, status, jsonrpc.response(identity, failure.payload(), is_error=True), [JSON])
