@@ -23,5 +23,9 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 conformance: $(VENV)/.ready
 	$(BIN)/python -m tests.conformance.run --gateway
 
+# Four MCP servers behind one URL; DEMO_EXIT=1 stops it by itself.
+demo: $(VENV)/.ready
+	@$(BIN)/python examples/quickstart/demo.py
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache

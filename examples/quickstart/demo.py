@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -78,12 +78,13 @@ def _run(stack: ExitStack) -> int:
     config = _config(notes, folder)
     print("Starting the notes server and the gateway ...", flush=True)
     server = [sys.executable, str(HERE / "server.py"), "--port", str(notes)]
-    stack.enter_context(_running(server, folder / "notes.log"))
+    notes_log = folder / "notes server.log"
+    _wait(stack.enter_context(_running(server, notes_log)), notes_log, lambda: _listens(notes))
     serve = [str(PROGRAMS / "vmcp"), "serve", "-c", str(config)]
     ports = ["--port", str(port), "--ops-port", str(operations)]
     log = folder / "gateway.log"
     gateway = stack.enter_context(_running([*serve, *ports], log))
-    _wait(gateway, f"http://127.0.0.1:{port}/readyz", log)
+    _wait(gateway, log, lambda: _is_ready(port))
     url = f"http://127.0.0.1:{port}/mcp"
     failures = asyncio.run(tour(url, config))
     print(f"\n{failures} things FAILED.\n" if failures else "\nAll of it worked.\n", flush=True)
@@ -167,18 +168,33 @@ def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]
             process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    """Wait until the gateway says that it is ready."""
+def _wait(process: subprocess.Popen[bytes], log: Path, is_there: Callable[[], bool]) -> None:
+    """Wait until a program does what it was started for."""
+    name = log.stem
     end = time.monotonic() + READY_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise Failed(f"the gateway ended with {process.returncode}.\n{_tail(log)}")
-        try:
-            with OPENER.open(url, timeout=1):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise Failed(f"the gateway was not ready within {READY_SECONDS} s.\n{_tail(log)}")
+            raise Failed(f"the {name} ended with {process.returncode}.\n{_tail(log)}")
+        if is_there():
+            return
+        time.sleep(0.1)
+    raise Failed(f"the {name} was not ready within {READY_SECONDS} s.\n{_tail(log)}")
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with OPENER.open(f"http://127.0.0.1:{port}/readyz", timeout=1):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def _tail(log: Path) -> str:

@@ -40,7 +40,7 @@ def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
 
     loaded = _loaded(file, printed)
     # What goes wrong is in the report; the log would tell it a second time.
-    logging.lastResort = None
+    logging.lastResort = logging.NullHandler()
     found = asyncio.run(app.survey(loaded, os.environ, seconds))
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))

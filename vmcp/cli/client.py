@@ -46,7 +46,7 @@ P = TypeVar("P", bound=Page)
 def ask(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
     """Connect, do `work`, and return what it gives; raise Stop with a message when that fails."""
     # The SDK logs what we explain ourselves, with tracebacks: what nobody takes goes nowhere.
-    logging.lastResort = None
+    logging.lastResort = logging.NullHandler()
     return asyncio.run(_ask(target, work))
 
 
