@@ -44,7 +44,6 @@ log = logging.getLogger(__name__)
 
 # How long calls under way may take when the process is told to end.
 _GRACE_SECONDS = 20.0
-_DRAIN_TICK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,10 @@ async def serve(
     ):
         async with running(loaded, environment) as gateway:
             url = _url(settings.host, main_socket, settings.path)
-            log.info("listening", extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")})
+            log.info(
+                "listening",
+                extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
+            )
             on_listening(url)
             await _serve(gateway, loaded, main_socket, ops_socket)
 
@@ -178,8 +180,7 @@ async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
     endpoint.stop()
     try:
         async with asyncio.timeout(_GRACE_SECONDS):
-            while len(keeper):
-                await asyncio.sleep(_DRAIN_TICK_SECONDS)
+            await keeper.emptied()
     except TimeoutError:
         log.warning("calls are cut off", extra={"calls": len(keeper)})
 

@@ -58,7 +58,11 @@ def _to_sessioned(done: Done, _method: str, _params: Document) -> Done:
     meta = result.get(b'"_meta"')
     if meta is not None and META_SERVER_INFO in meta:
         kept = split(meta).without(META_SERVER_INFO)
-        result = result.with_member(b'"_meta"', kept.join()) if kept.members else result.without(b'"_meta"')
+        result = (
+            result.with_member(b'"_meta"', kept.join())
+            if kept.members
+            else result.without(b'"_meta"')
+        )
     structured = result.get(b'"structuredContent"')
     if structured is not None and not is_object(structured):
         result = result.without(b'"structuredContent"')
@@ -69,4 +73,3 @@ _BRIDGES: Mapping[Era, Callable[[Done, str, Document], Done]] = {
     Era.STATELESS: _to_stateless,
     Era.SESSIONED: _to_sessioned,
 }
-

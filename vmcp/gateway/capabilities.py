@@ -16,11 +16,19 @@ def capabilities(catalog: Catalog) -> bytes:
     """
     offered = [peer.capabilities for peer in catalog.peers.values()]
     resources = b'{"listChanged":true}'
-    if any(b'"subscribe":true' in (each.get(b'"resources"') or b"").replace(b" ", b"") for each in offered):
+    if any(
+        b'"subscribe":true' in (each.get(b'"resources"') or b"").replace(b" ", b"")
+        for each in offered
+    ):
         resources = b'{"subscribe":true,"listChanged":true}'
     more = b"".join(
-        b"," + key + b":{}" for key in (b'"completions"', b'"logging"') if any(each.get(key) for each in offered)
+        b"," + key + b":{}"
+        for key in (b'"completions"', b'"logging"')
+        if any(each.get(key) for each in offered)
     )
     return (
-        b'{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":' + resources + more + b"}"
+        b'{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":'
+        + resources
+        + more
+        + b"}"
     )

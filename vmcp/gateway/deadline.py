@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
+from typing import Self
 
 
 class Deadline:
@@ -42,17 +43,25 @@ class Deadline:
     def resume(self) -> None:
         """Let the clock go on once as many resumed as paused."""
         self._paused -= 1
-        if self._paused == 0 and self._timeout and not self.is_cancelled and not self._timeout.expired():
+        if (
+            self._paused == 0
+            and self._timeout
+            and not self.is_cancelled
+            and not self._timeout.expired()
+        ):
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._remaining)
 
-    async def __aenter__(self) -> Deadline:
+    async def __aenter__(self) -> Self:
         if self._timeout is None:
             raise RuntimeError("start() sets the time first")
         await self._timeout.__aenter__()
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         timeout, self._timeout = self._timeout, None
         if timeout is not None:

@@ -19,12 +19,18 @@ from vmcp.model.inventory import Era
 from vmcp.model.keys import ObjectKey
 from vmcp.protocol import headers
 from vmcp.protocol.call import Ask, Call, Client, Done, Retry
-from vmcp.protocol.document import MalformedJson, is_object, quote, split, unquote
+from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import BackendFailed, InvalidParams, UnknownMethod, UnknownName
 from vmcp.protocol.methods import INTERACTIVE, LISTS
 
 _MOST_CALLS = 256
-_NAME, _URI, _STATE, _ARGUMENTS, _REF = b'"name"', b'"uri"', b'"requestState"', b'"arguments"', b'"ref"'
+_NAME, _URI, _STATE, _ARGUMENTS, _REF = (
+    b'"name"',
+    b'"uri"',
+    b'"requestState"',
+    b'"arguments"',
+    b'"ref"',
+)
 
 
 class CallCancelled(Exception):
@@ -93,7 +99,9 @@ class Dispatch:
             uri = name_of(ref, _URI)
             entry = catalog.template(uri) or catalog.resource(uri)
         if entry is None:
-            raise UnknownName("The prompt or resource template that the reference names is unknown.")
+            raise UnknownName(
+                "The prompt or resource template that the reference names is unknown."
+            )
         call.params = call.params.with_member(_REF, ref.join())
         return await self._carry(call, entry.backend, reply, catalog)
 
@@ -125,9 +133,15 @@ class Dispatch:
         return end
 
     def _asked(self, ask: Ask, call: Call, key: ObjectKey, member: Member) -> Done:
-        if call.client.era is not Era.STATELESS or ask.result is None or not isinstance(ask.resume, Retry):
+        if (
+            call.client.era is not Era.STATELESS
+            or ask.result is None
+            or not isinstance(ask.resume, Retry)
+        ):
             raise BackendFailed(
-                member.client.backend.name, "InteractionNotSupported", "it asks for what this client cannot give."
+                member.client.backend.name,
+                "InteractionNotSupported",
+                "it asks for what this client cannot give.",
             )
         result, state = ask.result, ask.resume.state
         if state is not None:

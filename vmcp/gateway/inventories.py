@@ -59,8 +59,14 @@ class Inventories:
         """Take note of a failure; the lists stay."""
         before = self._fares.get(backend)
         if before is None or before.is_ready or before.reason != reason:
-            self._set(backend, Fare(False, self._clock.now(), reason, message))
-            log.warning("backend is lost", extra={"backend": backend.name, "reason": reason, "detail": message})
+            self._set(
+                backend,
+                Fare(is_ready=False, since=self._clock.now(), reason=reason, message=message),
+            )
+            log.warning(
+                "backend is lost",
+                extra={"backend": backend.name, "reason": reason, "detail": message},
+            )
 
     def resource_updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
         """Pass an update of a resource on."""
@@ -69,7 +75,9 @@ class Inventories:
 
     def forget(self, backend: ObjectKey) -> None:
         """Drop what is known of a backend that is no more."""
-        self.known.set(MappingProxyType({k: v for k, v in self.known.value.items() if k != backend}))
+        self.known.set(
+            MappingProxyType({k: v for k, v in self.known.value.items() if k != backend})
+        )
         self._fares.pop(backend, None)
         self.fares.set(MappingProxyType(dict(self._fares)))
 

@@ -35,6 +35,8 @@ class Links:
 def _links(result: bytes) -> list[str]:
     try:
         blocks = [split(raw) for raw in split_array(split(result).get(b'"content"') or b"[]")]
-        return [unquote(block.get(b'"uri"') or b"") for block in blocks if block.get(b'"type"') == _MARK]
+        return [
+            unquote(block.get(b'"uri"') or b"") for block in blocks if block.get(b'"type"') == _MARK
+        ]
     except MalformedJson:
         return []

@@ -24,7 +24,9 @@ class Outbox:
         """Add a message; False where the stream is closed, or is now, because too much waits."""
         if self.is_closed:
             return False
-        if len(self._messages) >= _MOST_MESSAGES or (self._messages and self._bytes + len(message) > _MOST_BYTES):
+        if len(self._messages) >= _MOST_MESSAGES or (
+            self._messages and self._bytes + len(message) > _MOST_BYTES
+        ):
             self.close()
             return False
         self._messages.append(message)

@@ -98,4 +98,6 @@ async def _tried(backend: BackendClient, act: Callable[[BackendClient], Awaitabl
             await act(backend)
     except Exception as error:  # noqa: BLE001
         reason = type(error).__name__
-        log.debug("a backend was not told", extra={"backend": backend.backend.name, "reason": reason})
+        log.debug(
+            "a backend was not told", extra={"backend": backend.backend.name, "reason": reason}
+        )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
 from vmcp.model.problem import Problem
-from vmcp.model.rules import Rules
+from vmcp.model.rules import DEFAULT_RULES, Rules
 from vmcp.model.snapshot import Contribution, Snapshot
 
 
@@ -26,7 +26,7 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
                 message = f"The name '{backend.name}' is taken by {holder.key}."
                 problems.append(Problem(backend.key, "NameTaken", message))
     ordered = tuple(backends[name] for name in sorted(backends))
-    return Snapshot(ordered, tuple(sorted(problems)), rules or Rules())
+    return Snapshot(ordered, tuple(sorted(problems)), rules or DEFAULT_RULES)
 
 
 class Registry:

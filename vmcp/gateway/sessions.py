@@ -109,10 +109,12 @@ class Session:
     def changed(self, now: Mapping[str, bytes]) -> None:
         """Tell the client of changed lists on its newest stream; without one it is told when it opens one."""
         for kind in KINDS:
-            if self._seen.get(kind) != now[kind] and self._tell(jsonrpc.notification(_CHANGED[kind], None)):
+            if self._seen.get(kind) != now[kind] and self._tell(
+                jsonrpc.notification(_CHANGED[kind], None)
+            ):
                 self._seen = {**self._seen, kind: now[kind]}
 
-    def updated(self, uri: str, params: bytes) -> None:
+    def updated(self, params: bytes) -> None:
         """Tell the client of an updated resource."""
         self._tell(jsonrpc.notification(_UPDATED, params))
 
@@ -180,7 +182,9 @@ class Sessions:
         """Return a caller's session; raise SessionUnknown, for a session of another caller too."""
         session = self._all.get(identity)
         if session is None or session.client.caller != caller:
-            raise SessionUnknown("This session is unknown or has ended: send initialize to begin a new one.")
+            raise SessionUnknown(
+                "This session is unknown or has ended: send initialize to begin a new one."
+            )
         session.last_used = self._clock.monotonic()
         return session
 

@@ -29,7 +29,9 @@ def status(gateway: Gateway, name: str) -> bytes:
             "sessions": len(gateway.sessions),
             "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
             "backends": [
-                _backend(each, known.get(each.key), fares.get(each.key), gateway.pool.calls_of(each.key))
+                _backend(
+                    each, known.get(each.key), fares.get(each.key), gateway.pool.calls_of(each.key)
+                )
                 for each in snapshot.backends
             ],
             "problems": [_problem(each) for each in problems],

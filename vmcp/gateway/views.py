@@ -24,7 +24,9 @@ _COALESCE_SECONDS = 0.05
 class Views:
     """Build catalogs in a thread, so that calls go on; the newest wins."""
 
-    def __init__(self, snapshot: Latest[Snapshot], known: Latest[Mapping[ObjectKey, Inventory]]) -> None:
+    def __init__(
+        self, snapshot: Latest[Snapshot], known: Latest[Mapping[ObjectKey, Inventory]]
+    ) -> None:
         self._snapshot = snapshot
         self._known = known
         self.catalog = Latest(build(Snapshot(), {}))
@@ -61,11 +63,17 @@ class Views:
         for problem in sorted(found - self._told):
             log.warning(
                 "problem",
-                extra={"object": str(problem.key), "reason": problem.reason, "detail": problem.message},
+                extra={
+                    "object": str(problem.key),
+                    "reason": problem.reason,
+                    "detail": problem.message,
+                },
             )
         self._told = found
 
 
-async def _ring(cell: Latest[Snapshot] | Latest[Mapping[ObjectKey, Inventory]], bell: asyncio.Event) -> None:
+async def _ring(
+    cell: Latest[Snapshot] | Latest[Mapping[ObjectKey, Inventory]], bell: asyncio.Event
+) -> None:
     async for _ in cell.changes():
         bell.set()

@@ -44,8 +44,8 @@ class Watcher(Protocol):
         """Tell the client of the lists whose digest is another one than it saw last."""
         ...
 
-    def updated(self, uri: str, params: bytes) -> None:
-        """Tell the client of an update of a resource that it subscribed to."""
+    def updated(self, params: bytes) -> None:
+        """Tell the client of an update of a resource that it subscribed to: the notification's params."""
         ...
 
 
@@ -76,7 +76,7 @@ class Watchers:
     def updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
         """Tell those who subscribed to a resource of its update."""
         for watcher in tuple(self._resources.get(uri, ())):
-            watcher.updated(uri, params)
+            watcher.updated(params)
 
     async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
         """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""

@@ -28,3 +28,5 @@ class BearerToken:
 
 
 AuthSpec = NoAuth | HeaderInjection | BearerToken
+
+NO_AUTH = NoAuth()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vmcp.model.auth import AuthSpec, NoAuth
+from vmcp.model.auth import NO_AUTH, AuthSpec
 from vmcp.model.keys import ObjectKey
 from vmcp.model.secret import Secret
 
@@ -40,16 +40,17 @@ Endpoint = HttpEndpoint | StdioEndpoint
 class Backend:
     """One member of the snapshot; equal values mean that nothing about it changed.
 
-    `name` is the public name, unique in a snapshot. `headers` are sent with each request, in order, secret
-    or not; `passthrough` names incoming headers (lower case) that are copied. `session_scope` says whether
-    calls of clients that have no session may share one session of the backend. `metadata` is shown in /status and means nothing to us.
+    `name` is the public name, unique in a snapshot. `headers` are sent with each request, in order,
+    secret or not; `passthrough` names incoming headers (lower case) that are copied. `session_scope`
+    says whether calls of clients that have no session may share one session of the backend.
+    `metadata` is shown in /status and means nothing to us.
     """
 
     key: ObjectKey
     name: str
     endpoint: Endpoint
     timeout_seconds: float
-    auth: AuthSpec = NoAuth()
+    auth: AuthSpec = NO_AUTH
     headers: tuple[tuple[str, Secret], ...] = ()
     passthrough: tuple[str, ...] = ()
     session_scope: SessionScope = "call"

@@ -15,4 +15,8 @@ class ObjectKey:
 
     def __str__(self) -> str:
         """Write it as people name it: `kind/name`, with the namespace where there is one."""
-        return f"{self.kind}/{self.namespace}/{self.name}" if self.namespace else f"{self.kind}/{self.name}"
+        return (
+            f"{self.kind}/{self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind}/{self.name}"
+        )

@@ -52,3 +52,6 @@ class Rules:
     show_unnamed: bool = True
     max_name_length: int = 64
     allow_dots: bool = True
+
+
+DEFAULT_RULES = Rules()

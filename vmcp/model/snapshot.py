@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vmcp.model.backend import Backend
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
-from vmcp.model.rules import Rules
+from vmcp.model.rules import DEFAULT_RULES, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Snapshot:
 
     backends: tuple[Backend, ...] = ()
     problems: tuple[Problem, ...] = ()
-    rules: Rules = Rules()
+    rules: Rules = DEFAULT_RULES
 
     def by_key(self) -> dict[ObjectKey, Backend]:
         """Return the backends by their keys."""

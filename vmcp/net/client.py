@@ -71,7 +71,9 @@ class Response:
             while chunk := await content.readany():
                 yield chunk
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise NetError("read", f"the answer broke off: {type(error).__name__}", sent=True) from None
+            raise NetError(
+                "read", f"the answer broke off: {type(error).__name__}", sent=True
+            ) from None
 
     def close(self) -> None:
         """Give the connection back if the body was read to its end, else cut it."""
@@ -92,7 +94,10 @@ class HttpClient:
         if pool is None:
             pool = self._pools[ca_bundle] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=0, ssl=context(ca_bundle), keepalive_timeout=_IDLE_SECONDS, ttl_dns_cache=10
+                    limit=0,
+                    ssl=context(ca_bundle),
+                    keepalive_timeout=_IDLE_SECONDS,
+                    ttl_dns_cache=10,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
@@ -103,7 +108,12 @@ class HttpClient:
         return pool
 
     async def send(
-        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None, ca_bundle: str | None
+        self,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        ca_bundle: str | None,
     ) -> Response:
         """Send a request and return the head of its answer, redirects as they are; raise NetError."""
         try:
@@ -119,7 +129,9 @@ class HttpClient:
         except aiohttp.ServerTimeoutError:
             raise NetError("connect", "no connection in time", sent=False) from None
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise NetError("send", f"the connection broke: {type(error).__name__}", sent=True) from None
+            raise NetError(
+                "send", f"the connection broke: {type(error).__name__}", sent=True
+            ) from None
         return Response(inner)
 
     async def close(self) -> None:

@@ -47,7 +47,7 @@ def split(raw: bytes) -> Document:
     except (msgspec.DecodeError, RecursionError):
         return _split_slowly(raw)
     members = tuple([(_key(key), bytes(value)) for key, value in found.items()])
-    if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or len(raw) == 2:
+    if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or raw == b"{}":
         return Document(members)
     # White space, an escaped key or a duplicate: the lengths do not add up.
     return _split_slowly(raw)

@@ -111,7 +111,9 @@ class BackendFailed(Failure):
     """
 
     def __init__(self, backend: str, reason: str, message: str, **data: object) -> None:
-        super().__init__(f"Backend '{backend}': {message}", {"backend": backend, "reason": reason, **data})
+        super().__init__(
+            f"Backend '{backend}': {message}", {"backend": backend, "reason": reason, **data}
+        )
         self.backend = backend
         self.reason = reason
 

@@ -33,7 +33,9 @@ def decode(value: str) -> str:
     try:
         return base64.b64decode(found[1], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
-        raise HeaderMismatch("A header value between '=?base64?' and '?=' is not base64 of UTF-8.") from None
+        raise HeaderMismatch(
+            "A header value between '=?base64?' and '?=' is not base64 of UTF-8."
+        ) from None
 
 
 def param_values(arguments: bytes | None, wanted: ParamHeaders) -> dict[str, str]:
@@ -55,7 +57,9 @@ def check_params(headers: Mapping[str, str], arguments: bytes | None, wanted: Pa
         if given is None and due is None:
             continue
         if given is None or due is None or not _same(decode(given), decode(due), kind):
-            raise HeaderMismatch(f"The header Mcp-Param-{token} must repeat the argument that it stands for.")
+            raise HeaderMismatch(
+                f"The header Mcp-Param-{token} must repeat the argument that it stands for."
+            )
 
 
 def _same(given: str, due: str, kind: str) -> bool:

@@ -38,7 +38,9 @@ class Response:
 Message = Request | Notification | Response
 
 # A second one of these in params would let us and the backend read two different requests.
-_UNIQUE_PARAMS = frozenset((b'"name"', b'"uri"', b'"_meta"', b'"ref"', b'"taskId"', b'"requestState"'))
+_UNIQUE_PARAMS = frozenset(
+    (b'"name"', b'"uri"', b'"_meta"', b'"ref"', b'"taskId"', b'"requestState"')
+)
 _methods: dict[bytes, str] = {}
 _MOST_METHODS = 256
 
@@ -54,7 +56,9 @@ def read(body: bytes) -> Message:
         envelope = split(body)
     except MalformedJson as malformed:
         if body.lstrip()[:1] == b"[":
-            raise InvalidRequest("Arrays of messages are not served: send one message a request.") from None
+            raise InvalidRequest(
+                "Arrays of messages are not served: send one message a request."
+            ) from None
         raise Unparsable(f"The body is no JSON object: {malformed}.") from None
     if duplicates(envelope):
         raise InvalidRequest("The envelope has a member twice.")
@@ -127,7 +131,15 @@ def request(identity: bytes, method: bytes, params: bytes | None) -> bytes:
     """Write a request; `method` is raw JSON."""
     if params is None:
         return b'{"jsonrpc":"2.0","id":' + identity + b',"method":' + method + b"}"
-    return b'{"jsonrpc":"2.0","id":' + identity + b',"method":' + method + b',"params":' + params + b"}"
+    return (
+        b'{"jsonrpc":"2.0","id":'
+        + identity
+        + b',"method":'
+        + method
+        + b',"params":'
+        + params
+        + b"}"
+    )
 
 
 def notification(method: bytes, params: bytes | None) -> bytes:

@@ -17,7 +17,8 @@ def check(headers: Mapping[str, str], method: str, params: Document, meta: Docum
     _check_headers(headers, method, params, version)
     if version != STATELESS_VERSION:
         raise UnsupportedVersion(
-            "This protocol version is not served.", {"supported": [STATELESS_VERSION], "requested": version}
+            "This protocol version is not served.",
+            {"supported": [STATELESS_VERSION], "requested": version},
         )
 
 
@@ -41,7 +42,9 @@ def _version(meta: Document | None) -> str:
 
 def _check_headers(headers: Mapping[str, str], method: str, params: Document, version: str) -> None:
     if headers.get("mcp-protocol-version") != version:
-        raise HeaderMismatch("The header MCP-Protocol-Version must equal the version in params._meta.")
+        raise HeaderMismatch(
+            "The header MCP-Protocol-Version must equal the version in params._meta."
+        )
     if headers.get("mcp-method") != method:
         raise HeaderMismatch("The header Mcp-Method must equal the method.")
     if (member := NAMED.get(method)) is None:

@@ -23,6 +23,8 @@ def after(params: Document) -> str | None:
     try:
         text = unquote(raw)
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-        return base64.b64decode(padded, altchars=b"-_", validate=True).decode("utf-8", "surrogatepass")
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode(
+            "utf-8", "surrogatepass"
+        )
     except (MalformedJson, UnicodeError, binascii.Error):
         raise InvalidParams("The cursor is none that this server gave out.") from None

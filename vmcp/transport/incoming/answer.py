@@ -22,7 +22,16 @@ _STREAM_HEADERS: Headers = [
 class HttpAnswer:
     """The answer to one POST or GET; kept by the Keeper while it is open."""
 
-    __slots__ = ("_beating", "_keeper", "_last", "_request", "_send", "_started", "deadline", "has_left")
+    __slots__ = (
+        "_beating",
+        "_keeper",
+        "_last",
+        "_request",
+        "_send",
+        "_started",
+        "deadline",
+        "has_left",
+    )
 
     def __init__(self, request: HttpRequest, keeper: Keeper) -> None:
         self._request = request
@@ -63,7 +72,9 @@ class HttpAnswer:
         """Begin the stream before there is a message."""
         await self._chunk(sse.COMMENT)
 
-    async def finish(self, message: bytes, status: int = 200, *headers: tuple[bytes, bytes]) -> None:
+    async def finish(
+        self, message: bytes, status: int = 200, *headers: tuple[bytes, bytes]
+    ) -> None:
         """End the answer with its message, in a body of its own or at the end of the stream."""
         if self._started or not self._request.accepted.json:
             await self.event(message)

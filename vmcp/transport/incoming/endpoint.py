@@ -44,18 +44,21 @@ class Endpoint:
         try:
             http = request.read(scope, receive, send)
             self._doors.check(http.headers)
-            if self._is_stopping:
-                raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
-            if http.method == "POST":
-                await self._post(http)
-            else:
-                await self._other(http)
+            await self._serve(http)
         except Refused as refused:
             await refuse(send, refused.status, refused.message, *refused.headers)
         except Failure as failure:
             await _fail(send, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
+
+    async def _serve(self, http: HttpRequest) -> None:
+        if self._is_stopping:
+            raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
+        if http.method == "POST":
+            await self._post(http)
+        else:
+            await self._other(http)
 
     async def _post(self, http: HttpRequest) -> None:
         if not limits.is_json(http.headers.get("content-type")):
@@ -79,7 +82,9 @@ class Endpoint:
     async def _other(self, http: HttpRequest) -> None:
         version = http.headers.get("mcp-protocol-version")
         if http.method not in ("GET", "DELETE") or version not in (None, *SESSIONED_VERSIONS):
-            allowed = b"POST" if version not in (None, *SESSIONED_VERSIONS) else b"GET, POST, DELETE"
+            allowed = (
+                b"POST" if version not in (None, *SESSIONED_VERSIONS) else b"GET, POST, DELETE"
+            )
             raise Refused(405, "This method is not served here.", (b"allow", allowed))
         if http.method == "GET":
             await self._sessioned.get(http)
@@ -105,4 +110,6 @@ async def _fail(send: Send, identity: bytes | None, failure: Failure, era: Era) 
     status = failure.status
     if status is None:
         status = STATELESS_STATUS.get(failure.code, 200) if era is Era.STATELESS else 200
-    await respond(send, status, jsonrpc.response(identity, failure.payload(), is_error=True), [JSON])
+    await respond(
+        send, status, jsonrpc.response(identity, failure.payload(), is_error=True), [JSON]
+    )

@@ -34,6 +34,7 @@ class Keeper:
         self._clock = clock
         self._young: set[Kept] = set()
         self._watched: set[Kept] = set()
+        self._emptied: asyncio.Event | None = None
 
     def now(self) -> float:
         """Return the time by which beats are due."""
@@ -47,9 +48,17 @@ class Keeper:
         """Look after it no more."""
         self._young.discard(kept)
         self._watched.discard(kept)
+        if self._emptied is not None and not len(self):
+            self._emptied.set()
 
     def __len__(self) -> int:
         return len(self._young) + len(self._watched)
+
+    async def emptied(self) -> None:
+        """Wait until no answer is open."""
+        self._emptied = asyncio.Event()
+        if len(self):
+            await self._emptied.wait()
 
     async def run(self) -> None:
         """Look after all until cancelled."""

@@ -71,7 +71,10 @@ def _best(weights: Mapping[str, float], *ranges: str) -> float:
 @lru_cache(maxsize=256)
 def is_json(content_type: str | None) -> bool:
     """Tell whether a Content-Type is JSON, whatever its case and parameters."""
-    return content_type is not None and content_type.partition(";")[0].strip().lower() == "application/json"
+    return (
+        content_type is not None
+        and content_type.partition(";")[0].strip().lower() == "application/json"
+    )
 
 
 async def body(receive: Receive, headers: Mapping[str, str]) -> bytes:
@@ -144,14 +147,13 @@ def _without_port(host: str) -> str:
 def _is_origin(origin: str, allowed: frozenset[str] | None) -> bool:
     if allowed is not None:
         return origin.lower() in allowed
-    try:
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
-    except ValueError:
-        return False
+    scheme, _, rest = origin.lower().partition("://")
+    return scheme in ("http", "https") and _without_port(rest) in _LOOPBACK
 
 
-def doors(host: str, allowed_hosts: tuple[str, ...] | None, allowed_origins: tuple[str, ...] | None) -> Doors:
+def doors(
+    host: str, allowed_hosts: tuple[str, ...] | None, allowed_origins: tuple[str, ...] | None
+) -> Doors:
     """Return who may call a server that listens on `host`; None takes what is usual there.
 
     On loopback the loopback names and origins are allowed; elsewhere any Host, and no Origin.

@@ -37,7 +37,15 @@ _OURS = secrets.token_hex(4)
 _numbers = itertools.count(1)
 
 # A second one of these could mean one thing to us and another to whoever stands before us.
-_ONCE = ("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "content-type", "host", "origin")
+_ONCE = (
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "content-type",
+    "host",
+    "origin",
+)
 
 
 def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:

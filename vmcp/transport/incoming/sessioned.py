@@ -57,7 +57,9 @@ class SessionedAnswer(HttpAnswer):
     async def ask(self, ask: Ask) -> tuple[Answer, ...]:
         """Put requests to the client on the call's stream and wait for the answers it posts."""
         async with asyncio.TaskGroup() as tasks:
-            works = [tasks.create_task(self._ask(each.method, each.params)) for each in ask.requests]
+            works = [
+                tasks.create_task(self._ask(each.method, each.params)) for each in ask.requests
+            ]
         return tuple(work.result() for work in works)
 
     async def _ask(self, method: str, params: bytes | None) -> Answer:
@@ -133,7 +135,9 @@ class SessionedEndpoint:
             )
         return self._gateway.sessions.find(identity, ANONYMOUS)
 
-    async def post(self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None) -> None:
+    async def post(
+        self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None
+    ) -> None:
         """Serve one posted message; raise a Failure where it cannot be served."""
         if isinstance(message, jsonrpc.Request):
             if message.method == "initialize":
@@ -155,7 +159,12 @@ class SessionedEndpoint:
         if not is_object(declared):
             raise InvalidParams("The capabilities must be an object.")
         client = Client(
-            Era.SESSIONED, version, declared, message.params.get(b'"clientInfo"'), ANONYMOUS, lasting=True
+            Era.SESSIONED,
+            version,
+            declared,
+            message.params.get(b'"clientInfo"'),
+            ANONYMOUS,
+            lasting=True,
         )
         catalog = self._gateway.views.catalog_of(ANONYMOUS)
         session = self._gateway.sessions.create(client, digests(catalog))
@@ -169,7 +178,11 @@ class SessionedEndpoint:
         await answer.finish(body, 200, (b"mcp-session-id", session.id.encode()))
 
     async def _request(
-        self, request: HttpRequest, message: jsonrpc.Request, meta: Document | None, session: Session
+        self,
+        request: HttpRequest,
+        message: jsonrpc.Request,
+        meta: Document | None,
+        session: Session,
     ) -> None:
         answer = SessionedAnswer(request, self._keeper, session)
         session.begin(message.id, answer.deadline)
@@ -200,7 +213,9 @@ class SessionedEndpoint:
             return Done(await own(session, message.params))
         token = meta.get(META_PROGRESS) if meta is not None else None
         call = Call(session.client, message.method, message.params, meta, token, request.headers)
-        seen = digests(self._gateway.views.catalog_of(ANONYMOUS)) if message.method in _LISTS else None
+        seen = (
+            digests(self._gateway.views.catalog_of(ANONYMOUS)) if message.method in _LISTS else None
+        )
         done = await self._gateway.dispatch.call(call, answer)
         if seen is not None:
             kind = _LISTS[message.method]
@@ -257,4 +272,3 @@ class SessionedEndpoint:
         """End a session; raise a Failure."""
         self._gateway.sessions.end(self.session(request))
         await respond(request.send, 204, b"", ())
-

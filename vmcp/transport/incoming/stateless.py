@@ -74,7 +74,9 @@ class StatelessEndpoint:
             "subscriptions/listen": self._listen,
         }
 
-    async def post(self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None) -> None:
+    async def post(
+        self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None
+    ) -> None:
         """Serve one posted message; raise a Failure where it cannot be served."""
         if isinstance(message, jsonrpc.Response):
             raise InvalidRequest("In this revision clients post requests and notifications only.")
@@ -107,14 +109,22 @@ class StatelessEndpoint:
         finally:
             self._keeper.remove(answer)
         status = status_of(done) if done.is_error else 200
-        await answer.finish(jsonrpc.response(message.id, done.payload, is_error=done.is_error), status)
+        await answer.finish(
+            jsonrpc.response(message.id, done.payload, is_error=done.is_error), status
+        )
 
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         offered = capabilities.capabilities(self._gateway.views.catalog_of(ANONYMOUS))
         result = (
             b'{"resultType":"complete","supportedVersions":[%b],"capabilities":%b,'
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
-        ) % (quote(STATELESS_VERSION), offered, DISCOVER_TTL_MS, META_SERVER_INFO, capabilities.SERVER_INFO)
+        ) % (
+            quote(STATELESS_VERSION),
+            offered,
+            DISCOVER_TTL_MS,
+            META_SERVER_INFO,
+            capabilities.SERVER_INFO,
+        )
         answer = HttpAnswer(request, self._keeper)
         await answer.finish(jsonrpc.response(message.id, result, is_error=False))
 
@@ -125,7 +135,9 @@ class StatelessEndpoint:
         self.subscriptions.add(subscription)
         self._keeper.add(subscription)
         try:
-            await subscription.run(self._gateway, digests(self._gateway.views.catalog_of(ANONYMOUS)))
+            await subscription.run(
+                self._gateway, digests(self._gateway.views.catalog_of(ANONYMOUS))
+            )
         finally:
             self.subscriptions.discard(subscription)
             self._keeper.remove(subscription)

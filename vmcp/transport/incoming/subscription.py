@@ -19,7 +19,11 @@ from vmcp.transport.incoming.answer import HttpAnswer
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.request import HttpRequest
 
-_FLAGS = {TOOLS: b'"toolsListChanged"', PROMPTS: b'"promptsListChanged"', RESOURCES: b'"resourcesListChanged"'}
+_FLAGS = {
+    TOOLS: b'"toolsListChanged"',
+    PROMPTS: b'"promptsListChanged"',
+    RESOURCES: b'"resourcesListChanged"',
+}
 _CHANGED = {kind: b'"notifications/%b/list_changed"' % kind.encode() for kind in _FLAGS}
 _ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
 _UPDATED = b'"notifications/resources/updated"'
@@ -55,7 +59,11 @@ class Subscription(HttpAnswer):
         joined = await self._join(gateway)
         gateway.watchers.add(self)
         try:
-            await self.event(self._message(_ACKNOWLEDGED, Document(((b'"notifications"', self._honoured(joined)),))))
+            await self.event(
+                self._message(
+                    _ACKNOWLEDGED, Document(((b'"notifications"', self._honoured(joined)),))
+                )
+            )
             while (message := await self.outbox.get()) is not None:
                 await self.event(message)
             if not self.has_left:
@@ -80,7 +88,9 @@ class Subscription(HttpAnswer):
     def _honoured(self, joined: tuple[str, ...]) -> bytes:
         members = [(_FLAGS[kind], b"true") for kind in self._kinds]
         if joined:
-            members.append((b'"resourceSubscriptions"', b"[" + b",".join(map(quote, joined)) + b"]"))
+            members.append(
+                (b'"resourceSubscriptions"', b"[" + b",".join(map(quote, joined)) + b"]")
+            )
         return Document(tuple(members)).join()
 
     def _message(self, method: bytes, params: Document) -> bytes:
@@ -96,7 +106,7 @@ class Subscription(HttpAnswer):
                 self._seen[kind] = now[kind]
                 self.outbox.put(self._message(_CHANGED[kind], Document(())))
 
-    def updated(self, uri: str, params: bytes) -> None:
+    def updated(self, params: bytes) -> None:
         """Tell of an updated resource."""
         self.outbox.put(self._message(_UPDATED, split(params)))
 

@@ -98,7 +98,9 @@ def _request(key: str, raw: bytes) -> Request:
     return Request(key, unquote(inner.get(b'"method"') or b'""'), inner.get(b'"params"'))
 
 
-async def stream(chunks: AsyncIterator[bytes], backend: str) -> AsyncGenerator[jsonrpc.Message, None]:
+async def stream(
+    chunks: AsyncIterator[bytes], backend: str
+) -> AsyncGenerator[jsonrpc.Message, None]:
     """Yield the messages of an event stream; events without data are skipped; raise BackendFailed."""
     parser = Parser(BODY_LIMIT)
     try:

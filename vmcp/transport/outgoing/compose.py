@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
@@ -50,7 +52,9 @@ def sessioned(call: Call, identity: bytes) -> bytes:
         meta = meta.without(*STATELESS_META)
     if call.progress_token is not None:
         meta = meta.with_member(META_PROGRESS, identity)
-    params = call.params.with_member(_META, meta.join()) if meta.members else call.params.without(_META)
+    params = (
+        call.params.with_member(_META, meta.join()) if meta.members else call.params.without(_META)
+    )
     return jsonrpc.request(identity, method_json(call.method), _params(params))
 
 
@@ -63,7 +67,9 @@ def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
     client = call.client
     meta = call.meta or EMPTY
     if client.era is Era.SESSIONED:
-        meta = Document((*meta.members, *stateless_meta(capabilities, client.info, client.log_level)))
+        meta = Document(
+            (*meta.members, *stateless_meta(capabilities, client.info, client.log_level))
+        )
     if call.progress_token is not None:
         meta = meta.with_member(META_PROGRESS, identity)
     params = call.params.with_member(_META, meta.join())
@@ -91,6 +97,14 @@ def own_request(method: str, identity: bytes, params: Document, era: Era, info: 
         meta = Document(stateless_meta(WIDEST_CAPABILITIES, info))
         params = params.with_member(_META, meta.join())
     return jsonrpc.request(identity, method_json(method), _params(params))
+
+
+def subscription(uris: Iterable[str]) -> Document:
+    """Write the params of a subscription to all changes of lists, and to updates of the resources `uris`."""
+    wanted = b'"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true'
+    if listed := b",".join(map(quote, sorted(uris))):
+        wanted += b',"resourceSubscriptions":[' + listed + b"]"
+    return Document(((b'"notifications"', b"{" + wanted + b"}"),))
 
 
 # Some servers hide tools from a client that declares less.

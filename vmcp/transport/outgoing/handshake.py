@@ -71,13 +71,17 @@ def welcome(found: jsonrpc.Response, backend: str) -> Peer:
     try:
         return _peer(result, backend)
     except MalformedJson:
-        raise BackendFailed(backend, "InvalidAnswer", "its answer to initialize is malformed.") from None
+        raise BackendFailed(
+            backend, "InvalidAnswer", "its answer to initialize is malformed."
+        ) from None
 
 
 def _peer(result: Document, backend: str) -> Peer:
     version = unquote(result.get(b'"protocolVersion"') or b'""')
     if version not in SESSIONED_VERSIONS:
-        raise BackendFailed(backend, "VersionUnsupported", "it wants a protocol version that is not served.")
+        raise BackendFailed(
+            backend, "VersionUnsupported", "it wants a protocol version that is not served."
+        )
     instructions = result.get(b'"instructions"')
     return Peer(
         Era.SESSIONED,
@@ -100,7 +104,9 @@ async def _initialized(pipe: HttpPipe, session: BackendSession) -> None:
         log.warning("initialized was not taken", extra={"backend": pipe.name, "reason": reason})
         return
     if response.status >= 400:
-        log.warning("initialized was refused", extra={"backend": pipe.name, "status": response.status})
+        log.warning(
+            "initialized was refused", extra={"backend": pipe.name, "status": response.status}
+        )
 
 
 async def end(pipe: HttpPipe, session: BackendSession) -> None:

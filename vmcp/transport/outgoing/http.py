@@ -22,7 +22,9 @@ _FAREWELL_SECONDS = 2.0
 class HttpConnector:
     """Open the way to one backend; the sessions of clients outlive a loss of our own connection."""
 
-    def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient, errands: Errands) -> None:
+    def __init__(
+        self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient, errands: Errands
+    ) -> None:
         pipe, ids = HttpPipe(backend, endpoint, http), Ids()
         self._stateless = StatelessHttp(backend, pipe, ids)
         self._sessioned = SessionedHttp(backend, pipe, ids, errands)

@@ -36,13 +36,20 @@ ALL_LISTS = frozenset(LISTS)
 
 
 async def inventory(
-    ask: Asking, key: ObjectKey, name: str, peer: Peer, known: Inventory | None, wanted: Iterable[str]
+    ask: Asking,
+    key: ObjectKey,
+    name: str,
+    peer: Peer,
+    known: Inventory | None,
+    wanted: Iterable[str],
 ) -> Inventory:
     """Return the inventory with the `wanted` lists asked anew, the others as `known`; raise BackendFailed."""
     base = replace(known, peer=peer) if known is not None else Inventory(key, peer)
     problems = [p for p in base.problems if p.reason not in {_REASON[method] for method in wanted}]
     for method in sorted(wanted):
-        items = await _items(ask, name, method) if peer.capabilities.get(_CAPABILITY[method]) else ()
+        items = (
+            await _items(ask, name, method) if peer.capabilities.get(_CAPABILITY[method]) else ()
+        )
         base = _with(base, method, items, problems)
     return replace(base, problems=tuple(sorted(problems)))
 
@@ -85,7 +92,9 @@ _REASON = {
 }
 
 
-def _with(base: Inventory, method: str, items: tuple[bytes, ...], problems: list[Problem]) -> Inventory:
+def _with(
+    base: Inventory, method: str, items: tuple[bytes, ...], problems: list[Problem]
+) -> Inventory:
     def left_out(at: int, why: str) -> None:
         message = f"Item {at} of {method} is left out: {why}."
         problems.append(Problem(base.backend, _REASON[method], message))
@@ -117,7 +126,9 @@ def _tools(items: Iterable[bytes], era: Era, left_out: LeftOut) -> Iterable[Tool
             continue
         output = document.get(b'"outputSchema"')
         plain = era is Era.SESSIONED or output is None or _is_object_schema(output)
-        yield Tool(unquote(document.get(b'"name"') or b'""'), document, headers, object_output=plain)
+        yield Tool(
+            unquote(document.get(b'"name"') or b'""'), document, headers, object_output=plain
+        )
 
 
 def _named(items: Iterable[bytes], key: bytes, left_out: LeftOut) -> Iterable[Named]:

@@ -78,12 +78,16 @@ class HttpPipe:
         location = response.header("Location")
         if response.status not in (307, 308) or location is None:
             raise BackendFailed(
-                self.name, "Redirected", f"it answered with status {response.status}, which changes the request."
+                self.name,
+                "Redirected",
+                f"it answered with status {response.status}, which changes the request.",
             )
         target = self._url.join(URL(location))
         if target.origin() != self._url.origin():
             raise BackendFailed(
-                self.name, "Redirected", "it redirects to another origin; no credential leaves the first one."
+                self.name,
+                "Redirected",
+                "it redirects to another origin; no credential leaves the first one.",
             )
         return target
 
@@ -136,7 +140,11 @@ class HttpPipe:
             found = jsonrpc.read_peer(body)
         except Failure:
             raise refused from None
-        if isinstance(found, jsonrpc.Response) and found.is_error and answers.is_for(found, identity):
+        if (
+            isinstance(found, jsonrpc.Response)
+            and found.is_error
+            and answers.is_for(found, identity)
+        ):
             return found
         raise refused
 
@@ -166,7 +174,9 @@ def refusal(name: str, response: Response) -> BackendFailed:
     """Translate an answer that carries no JSON-RPC message."""
     status = response.status
     if status in (401, 403):
-        return BackendFailed(name, "Unauthorized", f"it refused our credentials with status {status}.")
+        return BackendFailed(
+            name, "Unauthorized", f"it refused our credentials with status {status}."
+        )
     if status in (429, 503):
         wait = response.header("Retry-After") or ""
         seconds = {"retryAfterSeconds": int(wait)} if wait.isdecimal() and len(wait) < 8 else {}

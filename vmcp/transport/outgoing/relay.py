@@ -16,11 +16,17 @@ SendAnswer = Callable[[bytes, Answer], Awaitable[None]]
 
 NO_ROOTS = Answer(b'{"roots":[]}')
 PONG = Answer(b"{}")
-NOT_ASKED = Answer(b'{"code":%d,"message":"No client is there to be asked."}' % METHOD_NOT_FOUND, is_error=True)
+NOT_ASKED = Answer(
+    b'{"code":%d,"message":"No client is there to be asked."}' % METHOD_NOT_FOUND, is_error=True
+)
 
 
 async def follow(
-    messages: AsyncIterator[jsonrpc.Message], identity: bytes, call: Call, reply: Reply, send: SendAnswer
+    messages: AsyncIterator[jsonrpc.Message],
+    identity: bytes,
+    call: Call,
+    reply: Reply,
+    send: SendAnswer,
 ) -> Done | None:
     """Relay a call's messages until its response; None if the stream ends without one.
 

@@ -78,11 +78,13 @@ class SessionedHttp:
         try:
             async with asyncio.timeout(self._backend.timeout_seconds):
                 response = await self._pipe.post(body, session.headers)
-                found = await self._answer(response, identity, session)
+                found = await self._answer(response, identity)
         except SessionGone:
             raise BackendFailed(self._pipe.name, "SessionLost", "our session is gone.") from None
         except TimeoutError:
-            raise BackendFailed(self._pipe.name, "TimedOut", f"no answer to {method} in time.") from None
+            raise BackendFailed(
+                self._pipe.name, "TimedOut", f"no answer to {method} in time."
+            ) from None
         return answers.result(found, self._pipe.name)
 
     async def subscribe(self, uri: str) -> None:
@@ -163,7 +165,9 @@ class SessionedHttp:
                 self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
             )
         except EraContradicted as error:
-            raise BackendFailed(self._pipe.name, "SessionLost", f"no session was opened: {error}.") from None
+            raise BackendFailed(
+                self._pipe.name, "SessionLost", f"no session was opened: {error}."
+            ) from None
         await self._set_level(session, client)
         return session
 
@@ -173,7 +177,9 @@ class SessionedHttp:
             return
         session.log_level = level
         try:
-            await self._ask_in(session, "logging/setLevel", Document(((b'"level"', quote(str(level))),)))
+            await self._ask_in(
+                session, "logging/setLevel", Document(((b'"level"', quote(str(level))),))
+            )
         except (Refused, BackendFailed) as error:
             reason = type(error).__name__
             log.info("log level was refused", extra={"backend": self._pipe.name, "reason": reason})
@@ -188,7 +194,7 @@ class SessionedHttp:
             response = await self._pipe.post(body, headers)
             if response.status == 200 and response.content_type == EVENTS:
                 return await self._follow(session, response, identity, call, reply)
-            return answers.end(await self._answer(response, identity, session))
+            return answers.end(await self._answer(response, identity))
         except asyncio.CancelledError:
             self._errands.start(self._cancel(session, identity))
             raise
@@ -202,12 +208,12 @@ class SessionedHttp:
         async with self._pipe.messages(response) as messages:
             done = await relay.follow(messages, identity, call, reply, send)
         if done is None:
-            raise BackendFailed(self._pipe.name, "ConnectionLost", "its stream ended without an answer.")
+            raise BackendFailed(
+                self._pipe.name, "ConnectionLost", "its stream ended without an answer."
+            )
         return done
 
-    async def _answer(
-        self, response: Response, identity: bytes, session: BackendSession
-    ) -> jsonrpc.Response:
+    async def _answer(self, response: Response, identity: bytes) -> jsonrpc.Response:
         if response.status == 404:
             response.close()
             raise SessionGone
@@ -221,7 +227,9 @@ class SessionedHttp:
         (await self._pipe.post(body, session.headers)).close()
 
     async def _cancel(self, session: BackendSession, identity: bytes) -> None:
-        body = jsonrpc.notification(b'"notifications/cancelled"', b'{"requestId":' + identity + b"}")
+        body = jsonrpc.notification(
+            b'"notifications/cancelled"', b'{"requestId":' + identity + b"}"
+        )
         (await self._pipe.post(body, session.headers)).close()
 
     async def notify(self, client: Client, method: str, params: bytes | None) -> None:

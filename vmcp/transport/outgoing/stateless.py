@@ -13,7 +13,7 @@ from vmcp.net.client import Response
 from vmcp.protocol import headers as header_values
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import EMPTY, MalformedJson, quote, split, split_array, unquote
+from vmcp.protocol.document import EMPTY, MalformedJson, split, split_array, unquote
 from vmcp.protocol.failures import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
@@ -89,7 +89,9 @@ class StatelessHttp:
             async with asyncio.timeout(self._backend.timeout_seconds):
                 found = await self._exchange(method, params)
         except TimeoutError:
-            raise BackendFailed(self._pipe.name, "TimedOut", f"no answer to {method} in time.") from None
+            raise BackendFailed(
+                self._pipe.name, "TimedOut", f"no answer to {method} in time."
+            ) from None
         return answers.result(found, self._pipe.name)
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
@@ -105,11 +107,15 @@ class StatelessHttp:
         finally:
             response.close()
         if response.status == 400 and answers.code(found) in _CONTRADICTIONS:
-            raise EraContradicted(f"a call was refused with code {answers.code(found)}", answers.end(found))
+            raise EraContradicted(
+                f"a call was refused with code {answers.code(found)}", answers.end(found)
+            )
         try:
             return answers.input_required(found) or answers.end(found)
         except MalformedJson:
-            raise BackendFailed(self._pipe.name, "InvalidAnswer", "its input_required is malformed.") from None
+            raise BackendFailed(
+                self._pipe.name, "InvalidAnswer", "its input_required is malformed."
+            ) from None
 
     def _capabilities(self, client: Client) -> bytes:
         if client.era is Era.STATELESS:
@@ -118,7 +124,9 @@ class StatelessHttp:
 
     def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         found = self._pipe.travelling(headers)
-        found.update((name, value) for name, value in headers.items() if name.startswith("mcp-param-"))
+        found.update(
+            (name, value) for name, value in headers.items() if name.startswith("mcp-param-")
+        )
         return found
 
     async def _outcome(
@@ -134,7 +142,9 @@ class StatelessHttp:
                     note = answers.note(call, message)
                     if note is not None:
                         await reply.note(note)
-        raise BackendFailed(self._pipe.name, "ConnectionLost", "its stream ended without an answer.")
+        raise BackendFailed(
+            self._pipe.name, "ConnectionLost", "its stream ended without an answer."
+        )
 
     async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
         """Hold a subscription open; it is opened anew, by the caller's next turn, when its resources change."""
@@ -153,17 +163,16 @@ class StatelessHttp:
         hearing.cancel()
 
     async def _subscribed(self) -> Response:
-        wanted = b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true%b}' % (
-            b',"resourceSubscriptions":[' + b",".join(map(quote, sorted(self._uris))) + b"]"
-            if self._uris
-            else b""
-        )
         identity = self._ids.next()
-        params = Document(((b'"notifications"', wanted),))
-        body = compose.own_request("subscriptions/listen", identity, params, Era.STATELESS, OUR_INFO)
+        params = compose.subscription(self._uris)
+        body = compose.own_request(
+            "subscriptions/listen", identity, params, Era.STATELESS, OUR_INFO
+        )
         try:
             async with asyncio.timeout(_STREAM_SECONDS):
-                response = await self._pipe.post(body, self._headers("subscriptions/listen", params))
+                response = await self._pipe.post(
+                    body, self._headers("subscriptions/listen", params)
+                )
         except TimeoutError:
             raise NoStream from None
         if response.status != 200 or response.content_type != EVENTS:
@@ -218,7 +227,9 @@ def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
             ) from None
         raise EraContradicted(f"server/discover was refused with code {refused.code}") from None
     try:
-        versions = [unquote(item) for item in split_array(result.get(b'"supportedVersions"') or b"[]")]
+        versions = [
+            unquote(item) for item in split_array(result.get(b'"supportedVersions"') or b"[]")
+        ]
         if STATELESS_VERSION not in versions:
             raise EraContradicted("it does not list the stateless revision")
         meta = split(result.get(b'"_meta"') or b"{}")
@@ -228,7 +239,9 @@ def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
             STATELESS_VERSION,
             split(result.get(b'"capabilities"') or b"{}"),
             meta.get(META_SERVER_INFO) or b"{}",
-            unquote(instructions) if instructions is not None and instructions[:1] == b'"' else None,
+            unquote(instructions)
+            if instructions is not None and instructions[:1] == b'"'
+            else None,
         )
     except MalformedJson:
         raise EraContradicted("its answer to server/discover is malformed") from None

@@ -45,7 +45,9 @@ Connect = Callable[[], AbstractAsyncContextManager[Speech]]
 class SupervisedBackend:
     """A backend's client: `connect` opens a Speech, which is replaced when it is lost."""
 
-    def __init__(self, backend: Backend, connect: Connect, findings: Findings, errands: Errands) -> None:
+    def __init__(
+        self, backend: Backend, connect: Connect, findings: Findings, errands: Errands
+    ) -> None:
         self.backend = backend
         self._connect = connect
         self._findings = findings
@@ -175,7 +177,9 @@ class SupervisedBackend:
         except Refused as refused:
             raise Refusal(refused.code, str(refused)) from None
         except TimeoutError:
-            raise BackendFailed(self.backend.name, "TimedOut", "no answer to a subscription.") from None
+            raise BackendFailed(
+                self.backend.name, "TimedOut", "no answer to a subscription."
+            ) from None
         self._uris.add(uri)
 
     async def unsubscribe(self, uri: str) -> None:
@@ -202,7 +206,10 @@ class _Attendance:
         self._has_stream = True
 
     async def run(self, tried: asyncio.Event, again: asyncio.Event) -> None:
-        """Attend until `again` is set, or the backend is lost: BackendFailed. `tried` is set after the first lists."""
+        """Attend until `again` is set; raise BackendFailed when the backend is lost.
+
+        `tried` is set after the first lists.
+        """
         failures: list[BackendFailed] = []
         async with asyncio.TaskGroup() as tasks:
             works = [
