@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field, PlainValidator, ValidationInfo
 
-from vmcp.config.faults import Fault, fault, kind, listing
+from vmcp.config.faults import Fault, listing
 from vmcp.config.headers import value_complaint
 from vmcp.config.raw import mapping, sequence
 from vmcp.config.references import (
@@ -22,6 +22,7 @@ from vmcp.config.references import (
     hidden,
     no_complaint,
     origin,
+    secret,
     secret_file,
     variable,
 )
@@ -52,23 +53,15 @@ class EnvReference(Section):
         return origin(None, self.value_env, self.value_file)
 
 
-def _plain_or_reference(
-    given: object, build: ValidatorFunctionWrapHandler, validation: ValidationInfo
-) -> Any:
-    """Choose by the kind of the value, so that a fault names its place without the union's tags."""
+def _env_value(given: object, validation: ValidationInfo) -> Secret | EnvReference:
+    # The kind decides: a union would tell the faults of both of its sides.
     if isinstance(given, Mapping):
         return EnvReference.model_validate(given, context=validation.context)
-    if not isinstance(given, str):
-        raise fault(
-            "Must be text, or a mapping with valueEnv or valueFile.",
-            found=kind(given),
-            suggestion="Put it in quotes." if isinstance(given, bool | int | float) else None,
-        )
-    return build(given)
+    return secret(given, no_complaint)
 
 
 EnvValue = Annotated[
-    Annotated[Secret, hidden(no_complaint)] | EnvReference, WrapValidator(_plain_or_reference)
+    Secret | EnvReference, PlainValidator(_env_value, json_schema_input_type=str | EnvReference)
 ]
 
 

@@ -99,7 +99,7 @@ def near(word: object, choices: Iterable[str]) -> str | None:
     if not isinstance(word, str):
         return None
     by_form = {_form(choice): choice for choice in choices}
-    found = difflib.get_close_matches(_form(word), by_form, n=1, cutoff=0.7)
+    found = difflib.get_close_matches(_form(word), by_form, n=1, cutoff=0.6)
     return f"Did you mean {by_form[found[0]]!r}?" if found else None
 
 

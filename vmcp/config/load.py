@@ -57,10 +57,7 @@ def load(path: Path, environment: Mapping[str, str]) -> Loaded:
     """
     name = str(path)
     absolute = path.absolute()
-    try:
-        text = _text(absolute, MAX_CONFIG_BYTES)
-    except Unreadable as error:
-        raise ConfigInvalid(name, [ConfigError("", f"It {error}.")]) from None
+    text = _config_text(absolute, name)
     outside = _Outside(absolute, environment)
     config = parse(text, name=name, outside=outside)
     return Loaded(
@@ -117,9 +114,11 @@ class _Outside:
     def _read(self, path: str, limit: int) -> str:
         absolute = _beside(self._config, path)
         try:
-            text = _text(absolute, limit)
+            text = _content(absolute, limit).decode("utf-8-sig")
         except Unreadable as error:
             raise Unreadable(f"The file {path} {error}.") from None
+        except UnicodeDecodeError:
+            raise Unreadable(f"The file {path} is not UTF-8.") from None
         self.files.add(absolute)
         return text
 
@@ -128,10 +127,24 @@ def _beside(config: Path, path: str) -> Path:
     return config.parent / path
 
 
-def _text(path: Path, limit: int) -> str:
-    """Return the text of a regular file; raise Unreadable with the rest of a sentence about it."""
+def _config_text(path: Path, name: str) -> str:
     try:
-        # A pipe would never end, so the kind is looked at before it is opened.
+        content = _content(path, MAX_CONFIG_BYTES)
+    except Unreadable as error:
+        raise ConfigInvalid(name, [ConfigError("", f"It {error}.")]) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        wrong = ConfigError("", "It is not UTF-8.", line=line, column=column)
+        raise ConfigInvalid(name, [wrong]) from None
+
+
+def _content(path: Path, limit: int) -> bytes:
+    """Return what a regular file holds; raise Unreadable with the rest of a sentence about it."""
+    try:
+        # Opening a pipe would wait for its writer, so the kind is looked at first.
         if not stat.S_ISREG(path.stat().st_mode):
             raise Unreadable("is a folder, a pipe or a device, and no regular file")
         with path.open("rb") as file:
@@ -142,8 +155,4 @@ def _text(path: Path, limit: int) -> str:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     if len(content) > limit:
         raise Unreadable(f"is larger than {limit} bytes")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise Unreadable(f"is not UTF-8: see line {line}") from None
+    return content

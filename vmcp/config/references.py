@@ -100,22 +100,23 @@ def _variable_map(value: object) -> object:
 by_variable = BeforeValidator(_variable_map)
 
 
+def secret(value: object, complaint: Complaint) -> Secret:
+    """Return a text as a Secret; a fault shows nothing of it."""
+    if not isinstance(value, str):
+        is_number = isinstance(value, bool | int | float)
+        raise fault(
+            "Must be text.",
+            found=kind(value),
+            suggestion="Put it in quotes." if is_number else None,
+        )
+    if (wrong := complaint(checked_text(value))) is not None:
+        raise fault(f"The value {wrong}.", found=kind(value))
+    return Secret(value)
+
+
 def hidden(complaint: Complaint) -> PlainValidator:
-    """Return a validator that turns a text into a Secret and shows nothing of it."""
-
-    def check(value: object) -> Secret:
-        if not isinstance(value, str):
-            is_scalar = isinstance(value, bool | int | float)
-            raise fault(
-                "Must be text.",
-                found=kind(value),
-                suggestion="Put it in quotes." if is_scalar else None,
-            )
-        if (wrong := complaint(checked_text(value))) is not None:
-            raise fault(f"The value {wrong}.", found="text (not shown)")
-        return Secret(value)
-
-    return PlainValidator(check, json_schema_input_type=str)
+    """Return a validator that turns a text into a Secret."""
+    return PlainValidator(lambda value: secret(value, complaint), json_schema_input_type=str)
 
 
 def no_complaint(value: str) -> str | None:  # noqa: ARG001

@@ -29,6 +29,8 @@ _EXPECTED = {
     "mapping_type": "a mapping",
 }
 
+_SHOWN = frozenset({"text", "a whole number", "true or false"})
+
 
 def _constrain(schema: dict[str, Any], section: type[Section]) -> None:
     """Say in JSON Schema that of some keys exactly one is given."""
@@ -156,14 +158,13 @@ def _fault(section: type[Section], details: ErrorDetails) -> Fault:
 
 
 def _wrong_kind(place: Place, given: object, expected: str) -> Fault:
-    is_scalar = expected == "text" and isinstance(given, bool | int | float)
+    # A text where a list or a mapping belongs may be a secret in the wrong place.
+    is_number = isinstance(given, bool | int | float)
     return Fault(
         place,
         f"Must be {expected}.",
-        found=kind(given)
-        if isinstance(given, str) and expected != "true or false"
-        else shown(given),
-        suggestion="Put it in quotes." if is_scalar else None,
+        found=shown(given) if expected in _SHOWN else kind(given),
+        suggestion="Put it in quotes." if is_number and expected == "text" else None,
     )
 
 

@@ -28,6 +28,10 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 _HOST_NAME = r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*"
 _HOST_HEADER = r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?"
+_ORIGIN = (
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<host>\[[0-9a-f:.]+\]|[^:/?#@\[\]]+)(?P<port>:[0-9]{1,5})?"
+)
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PATH_PATTERN = r"^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*)?$"
 _TAKEN_PATHS = ("/health", "/readyz")
 _WELL_KNOWN = "/.well-known"
@@ -108,14 +112,16 @@ def _names_a_host(host: str) -> bool:
 
 
 def _web_origin(value: str) -> str:
-    scheme, _, host = value.partition("://")
-    if scheme.lower() not in ("http", "https") or not host or re.search(r"[/?#@\s*]", host):
+    parts = re.fullmatch(_ORIGIN, value.lower())
+    if parts is None or not _names_a_host(parts["host"]):
         raise fault(
             "Is not an origin.",
             found=shown(value),
-            allowed="scheme and host, with or without a port, such as https://app.example",
+            allowed="scheme and host, a port if needed, such as https://app.example",
         )
-    return value.lower()
+    # Browsers leave out the port that belongs to the scheme.
+    port = "" if parts["port"] == _DEFAULT_PORTS.get(parts["scheme"]) else parts["port"] or ""
+    return f"{parts['scheme']}://{parts['host']}{port}"
 
 
 def _path(value: str) -> str:

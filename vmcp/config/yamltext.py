@@ -21,10 +21,11 @@ from vmcp.config.errors import ConfigError, path_text
 from vmcp.config.faults import Place, is_showable_key
 
 MAX_DEPTH = 32
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 
 _CORE = "tag:yaml.org,2002:"
-_QUOTED = re.compile(r"'[^'<]{2,}'|\"[^\"<]{2,}\"")
+# The one piece of the text that PyYAML's parser repeats.
+_HANDLE = re.compile(r"'![^']*'")
 _RESOLVERS = {
     "null": r"~|null|Null|NULL|",
     "bool": r"true|True|TRUE|false|False|FALSE",
@@ -89,13 +90,17 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
         Composer.__init__(self)
         BaseResolver.__init__(self)
         self._level = 0
+        self._count = 0
         self._sizes: dict[int, tuple[int, int]] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         self._level += 1
+        self._count += 1
         if self._level > MAX_DEPTH:
             raise _malformed(f"Is nested more than {MAX_DEPTH} deep.", event.start_mark)
+        if self._count > MAX_VALUES:
+            raise _malformed(f"Holds more than {MAX_VALUES} values.", event.start_mark)
         self._check_anchor(event)
         node = super().compose_node(parent, index)
         self._level -= 1
@@ -104,10 +109,15 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
         return node
 
     def _check_anchor(self, event: yaml.Event) -> None:
-        anchor = getattr(event, "anchor", None)
-        is_alias = isinstance(event, yaml.AliasEvent)
-        if anchor is not None and is_alias == (anchor not in self.anchors):
-            wrong = "An alias names no anchor." if is_alias else "An anchor is given twice."
+        anchor, wrong = getattr(event, "anchor", None), None
+        if isinstance(event, yaml.AliasEvent):
+            if anchor not in self.anchors:
+                wrong = "An alias names no anchor."
+            elif id(self.anchors[anchor]) not in self._sizes:
+                wrong = "An alias stands within what it names."
+        elif anchor is not None and anchor in self.anchors:
+            wrong = "An anchor is given twice."
+        if wrong is not None:
             raise _malformed(
                 wrong, event.start_mark, "A text that begins with * or & needs quotes."
             )
@@ -115,12 +125,9 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
     def _measure(self, node: yaml.Node, mark: _Mark | None) -> None:
         if id(node) in self._sizes:
             return
-        sizes = [self._sizes.get(id(child)) for child in _children(node)]
-        whole = [size for size in sizes if size is not None]
-        if len(whole) < len(sizes):
-            raise _malformed("An alias stands within what it names.", mark)
-        size = 1 + sum(count for count, _ in whole)
-        depth = 1 + max((depth for _, depth in whole), default=0)
+        sizes = [self._sizes[id(child)] for child in _children(node)]
+        size = 1 + sum(count for count, _ in sizes)
+        depth = 1 + max((depth for _, depth in sizes), default=0)
         if size > MAX_VALUES or depth > MAX_DEPTH:
             raise _malformed(
                 f"Is more than {MAX_VALUES} values or {MAX_DEPTH} levels with its aliases.", mark
@@ -137,14 +144,14 @@ def _compose(text: str) -> yaml.Node:
         root = _Composer(text).get_single_node()
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise MalformedYaml(
-            ConfigError("", "Holds a character that YAML does not allow.", line=line)
-        ) from None
+        column = error.position - text.rfind("\n", 0, error.position)
+        wrong = "Holds a character that YAML does not allow."
+        raise MalformedYaml(ConfigError("", wrong, line=line, column=column)) from None
     except yaml.composer.ComposerError as error:
         # Aliases and anchors are checked before: only a second document is left.
         raise _malformed("Holds more than one document.", error.problem_mark) from None
     except yaml.MarkedYAMLError as error:
-        problem = _QUOTED.sub("(not shown)", error.problem or "it cannot be read")
+        problem = _HANDLE.sub("(not shown)", error.problem or "it cannot be read")
         raise _malformed(f"Is not YAML: {problem}.", error.problem_mark) from None
     if root is None:
         raise MalformedYaml(ConfigError("", "Is empty.", allowed="a mapping with the key backends"))
