@@ -52,9 +52,6 @@ class Listing:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __bool__(self) -> bool:
-        return True
-
     def get(self, name: str) -> Entry | None:
         """Return the entry of that very name."""
         return self._by_name.get(name)

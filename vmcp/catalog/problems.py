@@ -51,7 +51,9 @@ def collides(kind: Kind, offer: Offer, name: str | None, rival: Offer) -> Proble
     beside = f"it would share its name with {_of(kind, rival)}"
     rest = f"is listed as '{name}': {beside}."
     if name is None:
-        rest = f"is not listed: {beside}, and all others are taken; raise maxNameLength."
+        rest = (
+            f"is not listed: {beside}, and all others are taken; raise aggregation.maxNameLength."
+        )
     return _about(kind, offer, "NameCollides", rest)
 
 

@@ -36,20 +36,21 @@ def _members(text: str) -> tuple[tuple[bytes, bytes], ...]:
     found: list[tuple[bytes, bytes]] = []
     while text[at : at + 1] != "}":
         at = _past(text, at, ",") if found else at
-        key, end = _decoder.raw_decode(text, at)
+        key, end = _key(text, at)
         start = _past(text, end, ":")
         _, end = _decoder.raw_decode(text, start)
-        found.append((_key(key), text[start:end].encode()))
+        found.append((key, text[start:end].encode()))
         at = _skip(text, end)
     if _skip(text, at + 1) != len(text):
         raise UnreadableError("text follows the object")
     return tuple(found)
 
 
-def _key(key: object) -> bytes:
-    if not isinstance(key, str):
-        raise UnreadableError("the name of a member is no string")
-    return quote(key)
+def _key(text: str, at: int) -> tuple[bytes, int]:
+    if text[at : at + 1] != '"':
+        raise UnreadableError(f"a member's name was expected at character {at}")
+    key, end = _decoder.raw_decode(text, at)
+    return quote(key), end
 
 
 def _past(text: str, at: int, mark: str) -> int:

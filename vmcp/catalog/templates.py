@@ -7,6 +7,7 @@ operator alone, and a variable may be empty. Literal parts are compared as they 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 # Long enough for what servers accept; a match costs at most some hundred microseconds.
@@ -14,8 +15,12 @@ _LONGEST_URI = 8192
 _LONGEST_TEMPLATE = 2048
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
-_VARIABLE = re.compile(r"([A-Za-z0-9_.%-]+)(\*|:[1-9][0-9]{0,3})?")
-_OPERATORS = "+#./;?&"
+_SPEC = r"[A-Za-z0-9_.%-]+(?:\*|:[1-9][0-9]{0,3})?"
+_SPECS = re.compile(rf"([+#./;?&]?)({_SPEC}(?:,{_SPEC})*)")
+# By operator: what the expansion of an expression cannot hold, however it is encoded.
+_STOPS = {"": "/?#", "+": "", "#": "", ".": "/?#", "/": "/?#", ";": "/?#", "?": "#", "&": "#"}
+# By operator: what follows the name of a variable where the expansion holds names.
+_SIGNS = {";": "", "?": "=", "&": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ class Pattern:
         reached = 1 << len(self.prefix)
         for part in self.parts:
             reached = part.ends(uri, reached)
+            if not reached:
+                return False
         return bool(reached >> len(uri.text) & 1)
 
 
@@ -103,37 +110,23 @@ def compiled(template: str) -> Pattern | None:
         return None
     parts: list[Literal | Expansion] = []
     for expression, literal in zip(pieces[1::2], literals[1:], strict=True):
-        expansions = _expansions(expression)
-        if not expansions:
+        found = _SPECS.fullmatch(expression)
+        if found is None:
             return None
-        parts += [*expansions, Literal(literal)]
+        parts += [*_expansions(found[1], found[2].split(",")), Literal(literal)]
     return Pattern(literals[0], tuple(parts), sum(map(len, literals)))
 
 
-def _expansions(expression: str) -> tuple[Expansion, ...]:
-    operator = expression[:1] if expression[:1] in _OPERATORS else ""
-    found = [_VARIABLE.fullmatch(spec) for spec in expression[len(operator) :].split(",")]
-    names = [variable[1] for variable in found if variable is not None]
-    exploded = [variable[2] == "*" for variable in found if variable is not None]
-    if len(names) < len(found):
-        return ()
-    match operator:
-        case "" | ".":
-            return (Expansion((Literal(operator),), "/?#"),)
-        case "+" | "#":
-            return (Expansion((Literal(operator.strip("+")),), ""),)
-        case "/":
-            return tuple(Expansion((Literal("/"),), "?#" if many else "/?#") for many in exploded)
-        case ";":
-            return (Expansion(_openings(";", names, "", exploded), "/?#"),)
-        case _:
-            return (Expansion(_openings(operator, names, "=", exploded), "#"),)
-
-
-def _openings(
-    operator: str, names: list[str], sign: str, exploded: list[bool]
-) -> tuple[Literal, ...]:
-    # An exploded map brings names of its own.
-    if any(exploded):
-        return (Literal(operator),)
-    return tuple(Literal(f"{operator}{name}{sign}") for name in names)
+def _expansions(operator: str, specs: Sequence[str]) -> Iterator[Expansion]:
+    stops = _STOPS[operator]
+    exploded = [spec.endswith("*") for spec in specs]
+    if operator == "/":
+        # An exploded list goes on over as many segments as it has members.
+        for many in exploded:
+            yield Expansion((Literal("/"),), stops.replace("/", "") if many else stops)
+    elif operator in _SIGNS and not any(exploded):
+        names = [spec.partition(":")[0] for spec in specs]
+        yield Expansion(tuple(Literal(operator + name + _SIGNS[operator]) for name in names), stops)
+    else:
+        # An exploded map brings names of its own.
+        yield Expansion((Literal(operator.replace("+", "")),), stops)
