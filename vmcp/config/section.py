@@ -179,7 +179,7 @@ def _unknown(section: type[Section], key: str) -> Fault:
         return Fault(
             (key,),
             "Is known, but not implemented in this version.",
-            suggestion="Delete the key: it would have no effect.",
+            suggestion="Delete the key if you can do without what it asks for.",
         )
     if not is_showable_key(key):
         return _odd_key()
