@@ -169,7 +169,7 @@ class ServerSettings(Section):
             "listening there, else none."
         ),
     )
-    ops_host: Host = Field(default="127.0.0.1", description="The address of /status and /metrics.")
+    ops_host: Host = Field(default="127.0.0.1", description="The address of /status.")
     ops_port: Port = Field(default=9464, description="Its port; 0 takes any free one.")
     seal_key_env: Annotated[VariableName, variable(seal_key_complaint)] | None = Field(
         default=None,
