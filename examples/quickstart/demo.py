@@ -59,6 +59,8 @@ class Failed(Exception):
 def main() -> int:
     """Run the demo; return 1 if anything did not do what it should."""
     signal.signal(signal.SIGTERM, _end)
+    # A shell starts what runs in the background with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with ExitStack() as stack:
             return _run(stack)

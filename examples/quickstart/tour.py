@@ -12,8 +12,9 @@ import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TextIO
 
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
 from vmcp.config.load import load
@@ -24,6 +25,7 @@ CONFIG = Path(__file__).parent / "vmcp.yaml"
 URL = "http://127.0.0.1:4483/mcp"
 # The SDK's names for the two eras.
 MODES = {"sessioned": "legacy", "stateless": "2026-07-28"}
+NAMED = 4
 SHOWN = 56
 SECONDS = 30
 
@@ -66,13 +68,14 @@ async def tour(url: str, config: Path) -> int:
 async def _lists(url: str, backends: Sequence[Backend]) -> int:
     """Ask each server alone for its tools, and print by which names the gateway offers them."""
     async with asyncio.TaskGroup() as tasks:
-        asked = {one.name: tasks.create_task(_tools(_server(one))) for one in backends}
+        asked = {one.name: tasks.create_task(_own_tools(one)) for one in backends}
     own = {name: task.result() for name, task in asked.items()}
     offered = await _tools(url)
     public = {name: [_public(name, tool, own) for tool in tools] for name, tools in own.items()}
     print(f"\nThe gateway offers {len(offered)} tools of {len(own)} servers:")
     for name, tools in public.items():
-        print(f"  {name:<7}{len(tools):>3}  {', '.join(tools)}")
+        more = f" and {len(tools) - NAMED} more" if len(tools) > NAMED else ""
+        print(f"  {name:<7}{len(tools):>3}  {', '.join(tools[:NAMED])}{more}")
     shared = sorted({tool for tools in own.values() for tool in tools if _is_shared(tool, own)})
     for tool in shared:
         both = " and ".join(_public(name, tool, own) for name in own if tool in own[name])
@@ -83,7 +86,7 @@ async def _lists(url: str, backends: Sequence[Backend]) -> int:
     return 0
 
 
-async def _tools(server: str | StdioServerParameters) -> list[str]:
+async def _tools(server: Any) -> list[str]:
     names: list[str] = []
     cursor = None
     async with Client(server, read_timeout_seconds=SECONDS) as client:
@@ -95,17 +98,21 @@ async def _tools(server: str | StdioServerParameters) -> list[str]:
                 return names
 
 
-def _server(backend: Backend) -> str | StdioServerParameters:
-    """Return how the SDK reaches a backend without the gateway."""
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w")
+
+
+async def _own_tools(backend: Backend) -> list[str]:
+    """List the tools of a server without the gateway."""
     endpoint = backend.endpoint
     if not isinstance(endpoint, StdioEndpoint):
-        return endpoint.url
-    return StdioServerParameters(
-        command=endpoint.command,
-        args=list(endpoint.args),
-        env={name: value.reveal() for name, value in endpoint.env} | {"PATH": os.environ["PATH"]},
-        cwd=endpoint.cwd,
-    )
+        return await _tools(endpoint.url)
+    env = {name: value.reveal() for name, value in endpoint.env}
+    with _nowhere() as nowhere:
+        server = StdioServerParameters(
+            command=endpoint.command, args=list(endpoint.args), env=env, cwd=endpoint.cwd
+        )
+        return await _tools(stdio_client(server, errlog=nowhere))
 
 
 def _is_shared(tool: str, own: Mapping[str, Sequence[str]]) -> bool:

@@ -117,6 +117,17 @@ def test_a_certificate_that_nobody_vouches_for(vmcp: Vmcp, tmp_path: Path) -> No
     says(ended, 3, "certificate", "is not trusted", "SSL_CERT_FILE")
 
 
+def test_a_certificate_is_trusted_by_the_file_that_the_environment_names(
+    vmcp: Vmcp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", keys["ssl_certfile"])
+    with running(workshop().streamable_http_app(), **keys) as port:
+        ended = vmcp("prompts", "--url", f"https://127.0.0.1:{port}/mcp")
+
+    assert ended.code == 0
+
+
 def test_a_password_in_the_url_is_not_repeated(vmcp: Vmcp, strange_url: str) -> None:
     url = strange_url.replace("http://", "http://user:hunter2@")
 

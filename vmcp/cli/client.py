@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -91,8 +91,7 @@ def _http(target: Target) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         headers=dict(target.headers),
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=target.timeout_seconds),
-        # A proxy named in the environment cannot reach this machine's own loopback.
-        trust_env=not _is_loopback(target.url),
+        mounts=_direct(target.url),
     )
 
 
@@ -114,9 +113,11 @@ def _check_era(client: Client, target: Target) -> None:
         )
 
 
-def _is_loopback(url: str) -> bool:
+def _direct(url: str) -> Mapping[str, None]:
+    """Return what httpx2 is to reach directly: a proxy cannot reach this machine's loopback."""
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    is_loopback = host in ("localhost", "::1") or host.startswith("127.")
+    return {f"all://{f'[{host}]' if ':' in host else host}": None} if is_loopback else {}
 
 
 def _cause(error: BaseException) -> BaseException:
