@@ -27,11 +27,13 @@ from vmcp.transport.outgoing.stdio import StdioConnector
 FOLDER = Path(__file__).parent
 SERVER = str(FOLDER / "server.py")
 KEY = ObjectKey("Backend", "fake")
-BASE = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "LANG": "C"}
+BASE = {"PATH": os.defpath, "HOME": "/nowhere", "LANG": "C"}
 SECONDS = 20.0
 
 
-def endpoint(*options: str, env: Mapping[str, str] | None = None, cwd: str | None = None) -> StdioEndpoint:
+def endpoint(
+    *options: str, env: Mapping[str, str] | None = None, cwd: str | None = None
+) -> StdioEndpoint:
     """Return the way to start the fake server."""
     secrets = tuple((name, Secret(value)) for name, value in (env or {}).items())
     return StdioEndpoint(sys.executable, ("-S", SERVER, *options), secrets, cwd)
@@ -81,7 +83,9 @@ class KeptReply:
     async def ask(self, ask: Ask) -> tuple[Answer, ...]:
         """Answer as the test wants it."""
         self.asks.append(ask)
-        return (await self._answer(ask),) if self._answer is not None else (Answer(b'{"roots":[]}'),)
+        return (
+            (await self._answer(ask),) if self._answer is not None else (Answer(b'{"roots":[]}'),)
+        )
 
 
 async def call(

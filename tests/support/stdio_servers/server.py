@@ -58,7 +58,9 @@ class Server:
         """Answer a request in the era that the process has."""
         method = request["method"]
         if self.era is None:
-            self.era = "stateless" if META + "protocolVersion" in wire.meta(request) else "sessioned"
+            self.era = (
+                "stateless" if META + "protocolVersion" in wire.meta(request) else "sessioned"
+            )
         if method == "server/discover":
             self.discover(request)
         elif method == "initialize":
@@ -70,12 +72,13 @@ class Server:
 
     def discover(self, request: Message) -> None:
         """Tell what is spoken, say nothing, or only once something else was refused."""
-        if self.options.discover == "late" and self.probe is None:
-            self.probe = request
-        elif self.options.discover == "silent":
+        is_late = self.options.discover == "late" and self.probe is None
+        if is_late or self.options.discover == "silent":
             self.probe = request
         elif self.era == "stateless":
-            wire.answer(request, supportedVersions=[STATELESS], capabilities=CAPABILITIES, **self.cached())
+            wire.answer(
+                request, supportedVersions=[STATELESS], capabilities=CAPABILITIES, **self.cached()
+            )
         else:
             wire.refuse(request, NOT_FOUND, "Method not found")
 
@@ -139,7 +142,9 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--era", choices=("sessioned", "stateless", "both"), default="both")
     parser.add_argument("--discover", choices=("answer", "silent", "late"), default="answer")
-    parser.add_argument("--first-only", action="store_true", help="initialize must be the first message")
+    parser.add_argument(
+        "--first-only", action="store_true", help="initialize must be the first message"
+    )
     parser.add_argument("--no-listen", action="store_true", help="there are no subscriptions")
     parser.add_argument("--say", default="", help="what is written to stdout at first")
     return parser.parse_args()

@@ -76,7 +76,9 @@ def progress(_: Server, request: Message, arguments: Arguments) -> None:
     """Tell of progress, then answer."""
     for step in range(1, arguments["steps"] + 1):
         wire.notify(
-            "notifications/progress", progressToken=wire.meta(request).get("progressToken"), progress=step
+            "notifications/progress",
+            progressToken=wire.meta(request).get("progressToken"),
+            progress=step,
         )
     say(request, "arrived")
 
@@ -156,7 +158,7 @@ def stubborn(_: Server, request: Message, __: Arguments) -> None:
 
 def spawn(_: Server, request: Message, arguments: Arguments) -> None:
     """Start a process that holds on to the pipes, and tell its id."""
-    child = subprocess.Popen(  # noqa: S603
+    child = subprocess.Popen(
         [sys.executable, "-S", "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL
     )
     say(request, child.pid)

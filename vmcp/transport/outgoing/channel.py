@@ -248,18 +248,14 @@ class Channel:
 
     def _answered(self, message: jsonrpc.Response, line: bytes) -> None:
         exchange = self._open.get(message.id) if message.id is not None else None
-        if (
-            exchange is None
-            and message.id is None
-            and b'"jsonrpc"' in line
-            and len(self._open) == 1
-        ):
-            # An error of a server that could not read whose request it was.
-            (exchange,) = self._open.values()
         if exchange is not None:
             exchange.put(message, len(line))
         elif b'"jsonrpc"' not in line:
             self._noise.heard(line)
+        elif message.id is None and message.is_error and len(self._open) == 1:
+            # A server that could not read whose request it was.
+            (exchange,) = self._open.values()
+            exchange.put(message, len(line))
 
     def _notified(self, message: jsonrpc.Notification, size: int) -> None:
         method, params = message.method, message.params
