@@ -16,11 +16,10 @@ class Document:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the raw value of `key` (with its quotes: `b'"name"'`), the last one if there are several."""
-        found = None
-        for name, value in self.members:
+        for name, value in reversed(self.members):
             if name == key:
-                found = value
-        return found
+                return value
+        return None
 
     def with_member(self, key: bytes, value: bytes) -> Document:
         """Return a copy in which `key` has `value`, in its old place or else at the end."""

@@ -56,7 +56,7 @@ class Response:
         """Return the whole body; raise BodyTooLarge past `limit` bytes, and NetError."""
         parts: list[bytes] = []
         size = 0
-        async for chunk in self.chunks():
+        while chunk := await self._next():
             size += len(chunk)
             if size > limit:
                 self.close()
@@ -64,16 +64,17 @@ class Response:
             parts.append(chunk)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    async def _next(self) -> bytes:
+        try:
+            return await self._inner.content.readany()
+        except (aiohttp.ClientError, ValueError, OSError) as error:
+            reason = type(error).__name__
+            raise NetError("read", f"the answer broke off: {reason}", sent=True) from None
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; raise NetError when the connection breaks before its end."""
-        content = self._inner.content
-        try:
-            while chunk := await content.readany():
-                yield chunk
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise NetError(
-                "read", f"the answer broke off: {type(error).__name__}", sent=True
-            ) from None
+        while chunk := await self._next():
+            yield chunk
 
     def close(self) -> None:
         """Give the connection back if the body was read to its end, else cut it."""

@@ -35,7 +35,8 @@ def unquote(raw: bytes) -> str:
         return _string.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         value = _loads(raw)
-        if not isinstance(value, str):
+        # A number is kept as text there, so the type alone does not tell.
+        if not isinstance(value, str) or raw.lstrip(_SPACE)[:1] != b'"':
             raise MalformedJson("a string was expected") from None
         return value
 
@@ -46,7 +47,7 @@ def split(raw: bytes) -> Document:
         found = _members.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return _split_slowly(raw)
-    members = tuple([(_key(key), bytes(value)) for key, value in found.items()])
+    members = tuple([(_keys.get(key) or _key(key), bytes(value)) for key, value in found.items()])
     if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or raw == b"{}":
         return Document(members)
     # White space, an escaped key or a duplicate: the lengths do not add up.
@@ -64,6 +65,8 @@ def split_array(raw: bytes) -> tuple[bytes, ...]:
 def duplicates(document: Document) -> frozenset[bytes]:
     """Return the keys that occur more than once."""
     keys = [key for key, _ in document.members]
+    if len(set(keys)) == len(keys):
+        return _NONE
     return frozenset(key for key in keys if keys.count(key) > 1)
 
 
@@ -84,6 +87,7 @@ def _key(key: str) -> bytes:
 # Keys of tools and envelopes repeat in every message; keys that clients invent must not fill the memory.
 _MOST_KEYS = 1024
 _SPACE = b" \t\r\n"
+_NONE: frozenset[bytes] = frozenset()
 
 
 def _refuse(_: str) -> NoReturn:

@@ -27,7 +27,7 @@ def encode(text: str) -> str:
 
 def decode(value: str) -> str:
     """Return the text of a header value; raise HeaderMismatch where the encoding is broken."""
-    found = _SENTINEL.fullmatch(value)
+    found = _SENTINEL.fullmatch(value) if value.startswith("=?") else None
     if found is None:
         return value
     try:

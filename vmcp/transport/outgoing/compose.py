@@ -66,6 +66,9 @@ def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
     """Write a call for a stateless backend; its progress token is the request's id."""
     client = call.client
     meta = call.meta or EMPTY
+    if client.era is Era.STATELESS and call.progress_token is None:
+        # Its `_meta` is that of our own hop, to the byte.
+        return jsonrpc.request(identity, method_json(call.method), call.params.join())
     if client.era is Era.SESSIONED:
         meta = Document(
             (*meta.members, *stateless_meta(capabilities, client.info, client.log_level))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
@@ -74,7 +75,7 @@ class StatelessHttp:
     def _headers(self, method: str, params: Document) -> dict[str, str]:
         headers = {**self._base, "Mcp-Method": method}
         if (member := NAMED.get(method)) is not None and (raw := params.get(member)) is not None:
-            headers["Mcp-Name"] = header_values.encode(unquote(raw))
+            headers["Mcp-Name"] = _name_header(raw)
         return headers
 
     async def _exchange(self, method: str, params: Document) -> jsonrpc.Response:
@@ -214,6 +215,11 @@ class StatelessHttp:
 
     async def release(self, client: Client) -> None:
         """Do nothing: nothing is kept for a client."""
+
+
+@lru_cache(maxsize=4096)
+def _name_header(raw: bytes) -> str:
+    return header_values.encode(unquote(raw))
 
 
 def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
