@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -53,6 +54,18 @@ def spawn(*words: str, **options: object) -> subprocess.Popen[str]:
     )
 
 
+def drain(terminal: int) -> bytes:
+    """Read from a pseudo-terminal to its end and close it."""
+    shown = b""
+    while True:
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:
+            # Linux says so when the other side has closed the terminal.
+            os.close(terminal)
+            return shown
+
+
 @pytest.fixture(scope="session")
 def workshop_url() -> Iterator[str]:
     with running(workshop().streamable_http_app()) as port:
@@ -69,3 +82,11 @@ def paged_url() -> Iterator[str]:
 def strange_url() -> Iterator[str]:
     with running(strange, lifespan="off") as port:
         yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def free_port() -> Iterator[int]:
+    # Bound, so that nobody else takes it, but not listening.
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Ended, Vmcp
 from tests.cli.servers import certificate, closing, running, workshop
-
-
-@pytest.fixture(scope="module")
-def free_port() -> Iterator[int]:
-    # Bound, so that nobody else takes it, but not listening.
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
 
 
 def says(ended: Ended, code: int, *parts: str) -> None:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import pytest
 
-from tests.cli.conftest import ROOT, Vmcp, spawn
+from tests.cli.conftest import ROOT, Vmcp, drain, spawn
 
 HEAVY = ("mcp", "mcp_types", "aiohttp", "pydantic", "uvicorn", "starlette", "kubernetes_asyncio")
 TIMES_OF_AN_EMPTY_PROGRAM = 12
@@ -108,14 +108,3 @@ def on_terminal(*words: str) -> str:
     shown = drain(terminal)
     assert process.wait(timeout=20) == 0
     return shown.decode()
-
-
-def drain(terminal: int) -> bytes:
-    shown = b""
-    while True:
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:
-            # Linux says so when the other side has closed the terminal.
-            os.close(terminal)
-            return shown

@@ -1,4 +1,4 @@
-"""`vmcp validate` on a file alone."""
+"""`vmcp validate`, on a file alone and on live backends."""
 
 from __future__ import annotations
 
@@ -88,3 +88,62 @@ def test_a_backend_that_is_the_gateway_itself_is_a_problem(vmcp: Vmcp, file: Pat
     assert ended.code == 1
     assert ended.err == "1 problem.\n"
     assert "valid, but" in ended.out
+
+
+def test_live_backends_show_what_they_offer(vmcp: Vmcp, file: Path, workshop_url: str) -> None:
+    file.write_text(f"backends: [{{name: shop, url: '{workshop_url}'}}]\n")
+
+    ended = vmcp("validate", "--live", "-c", str(file))
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        f"{file}: ok",
+        "NAME  ERA        VERSION     TOOLS  PROMPTS  RESOURCES  TEMPLATES  TROUBLE",
+        "shop  stateless  2026-07-28  7      1        1          1",
+    ]
+
+
+def test_a_live_backend_that_cannot_be_reached_fails(
+    vmcp: Vmcp, file: Path, workshop_url: str, free_port: int
+) -> None:
+    file.write_text(
+        "backends:\n"
+        f"  - {{name: shop, url: '{workshop_url}'}}\n"
+        f"  - {{name: gone, url: 'http://127.0.0.1:{free_port}/mcp'}}\n"
+    )
+
+    ended = vmcp("validate", "--live", "-c", str(file), "-o", "json")
+
+    found = json.loads(ended.out)
+    gone, shop = found["backends"]
+    assert (ended.code, ended.err, found["ok"]) == (1, "1 backend in trouble.\n", False)
+    assert (gone["name"], "refused" in gone["trouble"]) == ("gone", True)
+    assert (shop["name"], shop["tools"]) == ("shop", 7)
+
+
+def test_a_live_backend_that_never_answers_is_not_waited_for(
+    vmcp: Vmcp, file: Path, strange_url: str
+) -> None:
+    file.write_text(f"backends: [{{name: slow, url: '{strange_url}/hang/mcp'}}]\n")
+
+    ended = vmcp("validate", "--live", "-c", str(file), "--timeout", "0.5")
+
+    assert ended.code == 1
+    assert "It did not answer in time." in ended.out
+
+
+def test_live_problems_of_the_catalog_fail(vmcp: Vmcp, file: Path, workshop_url: str) -> None:
+    file.write_text(
+        "backends:\n"
+        f"  - {{name: first, url: '{workshop_url}'}}\n"
+        f"  - {{name: second, url: '{workshop_url}'}}\n"
+        "aggregation:\n"
+        "  conflictResolution: priority\n"
+        "  conflictResolutionConfig: {priorityOrder: [first, second]}\n"
+    )
+
+    ended = vmcp("validate", "--live", "-c", str(file))
+
+    assert ended.code == 1
+    assert "OBJECT" in ended.out
+    assert "problems." in ended.err

@@ -1,0 +1,132 @@
+"""`vmcp serve` as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vmcp, drain, spawn
+
+FREE_PORTS = ("--port", "0", "--ops-port", "0")
+
+
+@pytest.fixture
+def file(tmp_path: Path, workshop_url: str) -> Path:
+    file = tmp_path / "vmcp.yaml"
+    file.write_text(f"backends: [{{name: shop, url: '{workshop_url}'}}]\n")
+    return file
+
+
+@contextmanager
+def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a gateway; yield it and the URL that its log names."""
+    process = spawn("serve", *FREE_PORTS, *words)
+    try:
+        yield process, json.loads(process.stderr.readline())["url"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def wait_for(process: subprocess.Popen[str], message: str) -> None:
+    while json.loads(process.stderr.readline())["message"] != message:
+        pass
+
+
+def test_what_it_serves_can_be_listed_and_called(vmcp: Vmcp, file: Path) -> None:
+    with serving("-c", str(file)) as (process, url):
+        wait_for(process, "backend is ready")
+
+        listed = vmcp("tools", "--url", url)
+        called = vmcp("call", "shop_add", "a=1", "b=2", "--url", url)
+
+    assert "shop_add" in listed.out
+    assert called.out == "3\n"
+
+
+def test_sigterm_ends_it_with_0(file: Path) -> None:
+    with serving("-c", str(file)) as (process, _):
+        wait_for(process, "backend is ready")
+
+        process.send_signal(signal.SIGTERM)
+
+        _, rest = process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert [line["level"] for line in map(json.loads, rest.splitlines())].count("error") == 0
+
+
+def test_a_terminal_is_told_the_url_and_gets_text(file: Path) -> None:
+    terminal, child = pty.openpty()
+    process = spawn("serve", "-c", str(file), *FREE_PORTS, stdout=child, stderr=child)
+    os.close(child)
+    shown = b""
+    while b"backend is ready" not in shown:
+        shown += os.read(terminal, 4096)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(timeout=30) == 0
+    shown += drain(terminal)
+    assert b"vmcp serves http://127.0.0.1:" in shown
+    assert b"INFO    listening url=http://127.0.0.1:" in shown
+    assert b"Traceback" not in shown
+
+
+def test_the_format_and_the_level_of_the_log_can_be_chosen(file: Path) -> None:
+    file.write_text("backends: [{name: gone, url: 'http://127.0.0.1:1/mcp'}]\n")
+    options = ("--log-format", "text", "--log-level", "warning")
+    process = spawn("serve", "-c", str(file), *FREE_PORTS, *options)
+
+    first = process.stderr.readline()
+
+    process.terminate()
+    process.communicate(timeout=30)
+    assert "WARNING backend is lost backend=gone" in first
+
+
+def test_errors_in_the_file_are_told_at_once(vmcp: Vmcp, file: Path) -> None:
+    file.write_text("backends: [{}]\nserver: {port: many}\n")
+
+    ended = vmcp("serve", "-c", str(file))
+
+    assert ended.code == 2
+    assert "backends[0].name" in ended.err
+    assert "server.port" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--host", "not a host"], "host: Is not an address or a host name.\n"),
+        (["--port", "5", "--ops-port", "5"], "opsPort: Is taken by clients: host and port are"),
+    ],
+)
+def test_options_are_checked_like_the_file(
+    vmcp: Vmcp, file: Path, words: list[str], message: str
+) -> None:
+    ended = vmcp("serve", "-c", str(file), *words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(message)
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(file: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = spawn("serve", "-c", str(file), "--port", str(port), "--ops-port", "0")
+        _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 1
+    assert said == (
+        f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Is it running already?\n"
+    )
