@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import NoReturn
 
 import msgspec
@@ -67,7 +68,7 @@ def duplicates(document: Document) -> frozenset[bytes]:
     keys = [key for key, _ in document.members]
     if len(set(keys)) == len(keys):
         return _NONE
-    return frozenset(key for key in keys if keys.count(key) > 1)
+    return frozenset(key for key, times in Counter(keys).items() if times > 1)
 
 
 def is_object(raw: bytes) -> bool:
