@@ -23,6 +23,22 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 conformance: $(VENV)/.ready
 	$(BIN)/python -m tests.conformance.run --gateway
 
+# PYTEST takes the arguments of pytest, such as PYTEST="tests/catalog -k prefix".
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest $(PYTEST)
+
+check: lint types layers test
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+layers: $(VENV)/.ready
+	$(BIN)/lint-imports --no-logo
+
 # Four MCP servers behind one URL; DEMO_EXIT=1 stops it by itself.
 demo: $(VENV)/.ready
 	@$(BIN)/python examples/quickstart/demo.py
