@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from vmcp.gateway.deadline import Deadline
@@ -182,10 +182,13 @@ async def gone(pid: int) -> None:
         os.close(watched)
 
 
-def open_files() -> frozenset[str]:
-    """Return the descriptors of this process."""
-    listed = os.listdir("/proc/self/fd")  # noqa: PTH208
-    return frozenset(fd for fd in listed if os.path.exists(f"/proc/self/fd/{fd}"))  # noqa: PTH110
+def open_pipes() -> frozenset[str]:
+    """Return the pipes of this process; whatever else is open belongs to the event loop."""
+    found: set[str] = set()
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(f"{link.name} {link.readlink()}")
+    return frozenset(one for one in found if " pipe:" in one)
 
 
 def children() -> frozenset[str]:

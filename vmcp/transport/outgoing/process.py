@@ -1,7 +1,7 @@
 """Run a command as a child: whole lines in and out, its end told once, nothing of it left behind.
 
-No signal is tied to our own death: a gateway that is killed closes the child's standard input with it,
-which is the protocol's sign to exit.
+The event loop's own way to start processes is not used: what a child inherits differs between loops. No signal is
+tied to our death: a gateway that is killed closes the child's input with it, which is the protocol's sign to exit.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
+import threading
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -53,40 +56,42 @@ async def running(
     name: str, endpoint: StdioEndpoint, environment: Mapping[str, str], ear: Ear
 ) -> AsyncIterator[Child]:
     """Run the command for the block, and end it with all that it started; raise BackendFailed."""
-    child = await _started(name, endpoint, environment, ear)
+    child = Child(name, ear, _spawned(name, endpoint, environment))
     try:
+        await child.connect()
         yield child
     finally:
         await child.end()
 
 
-async def _started(
-    name: str, endpoint: StdioEndpoint, environment: Mapping[str, str], ear: Ear
-) -> Child:
+def _spawned(
+    name: str, endpoint: StdioEndpoint, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     env = {key: environment[key] for key in _INHERITED if key in environment}
     env |= {key: value.reveal() for key, value in endpoint.env}
     command = _found(name, endpoint, env)
     try:
-        _, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: Child(name, ear),
-            command,
-            *endpoint.args,
-            env=env,
+        return subprocess.Popen(  # noqa: S603
+            (command, *endpoint.args),
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd=endpoint.cwd,
+            env=env,
             start_new_session=True,
         )
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else type(error).__name__
         raise _unstartable(name, endpoint, f"cannot be started: {why}") from None
-    return child
+    except ValueError:
+        # A null character or a name with an equals sign: where it was is not said, for it may be a secret.
+        why = "cannot be started: a character in its command, args, env or cwd is impossible there"
+        raise _unstartable(name, endpoint, why) from None
 
 
 def _found(name: str, endpoint: StdioEndpoint, env: Mapping[str, str]) -> str:
     """Return the path of the command; raise BackendFailed where the reason is worth a sentence of its own."""
-    texts = (endpoint.command, *endpoint.args, *env, *env.values(), endpoint.cwd or "")
-    if any("\0" in text for text in texts):
-        # Some loops would cut the text at that place and run something else.
-        raise _unstartable(name, endpoint, "has a null character in its args, env or cwd")
     if endpoint.cwd is not None and not Path(endpoint.cwd).is_dir():
         raise _unstartable(name, endpoint, "cannot be started: its cwd is no folder")
     if "/" in endpoint.command:
@@ -98,55 +103,78 @@ def _found(name: str, endpoint: StdioEndpoint, env: Mapping[str, str]) -> str:
 
 
 def _unstartable(name: str, endpoint: StdioEndpoint, why: str) -> BackendFailed:
-    command = endpoint.command.replace("\0", "\\0")
-    return BackendFailed(name, "Unreachable", f"the command '{command}' {why}.")
+    return BackendFailed(name, "Unreachable", f"the command '{endpoint.command}' {why}.")
 
 
-class Child(asyncio.SubprocessProtocol):
-    """A running child in a session of its own; made by the event loop, ended by `end`."""
+class Child(asyncio.BaseProtocol):
+    """A running child in a session of its own. As a protocol it is that of the child's input."""
 
-    def __init__(self, name: str, ear: Ear) -> None:
+    def __init__(self, name: str, ear: Ear, popen: subprocess.Popen[bytes]) -> None:
+        self.pid = popen.pid
+        self._popen = popen
         self._ear = ear
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(LINE_LIMIT)
         self._stderr = Stderr(name)
+        self._stdin: asyncio.WriteTransport | None = None
+        self._pipes: dict[str, asyncio.BaseTransport] = {}
         self._stopped: set[str] = set()
         self._exited = asyncio.Event()
-        self._disconnected = asyncio.Event()
+        self._unplugged = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
         self._offered: deque[bytes] = deque()
         self._is_lost = False
+        threading.Thread(target=self._reap, name=f"reap-{popen.pid}", daemon=True).start()
+
+    def _reap(self) -> None:
+        self._popen.wait()
+        with suppress(RuntimeError):
+            # The loop is closed already where the process outlives it.
+            self._loop.call_soon_threadsafe(self._has_exited)
+
+    async def connect(self) -> None:
+        """Take hold of the pipes: afterwards lines are heard and may be written."""
+        out = _Reading(self._said, partial(self._plug, "stdout"), partial(self._unplug, "stdout"))
+        err = _Reading(
+            self._complained, partial(self._plug, "stderr"), partial(self._unplug, "stderr")
+        )
+        await self._loop.connect_write_pipe(lambda: self, self._popen.stdin)
+        await self._loop.connect_read_pipe(lambda: out, self._popen.stdout)
+        await self._loop.connect_read_pipe(lambda: err, self._popen.stderr)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take what the loop has made of the child."""
-        self._transport = cast(asyncio.SubprocessTransport, transport)
-        self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        """Take the way to the child's input."""
+        self._stdin = cast(asyncio.WriteTransport, transport)
+        self._plug("stdin", transport)
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Take bytes of the child's output or of its complaints."""
-        if fd == 2:
-            self._stderr.feed(data, self._loop.time())
-            return
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """Take note that nothing more can be said to the child."""
+        self._unplug("stdin")
+
+    def _plug(self, what: str, transport: asyncio.BaseTransport) -> None:
+        self._pipes[what] = transport
+
+    def _unplug(self, what: str) -> None:
+        del self._pipes[what]
+        if not self._pipes:
+            self._unplugged.set()
+        if what != "stderr":
+            self._has_stopped(what)
+
+    def _said(self, data: bytes) -> None:
         for line in self._lines.feed(data):
             if isinstance(line, Overlong):
                 self._ear.heard_overlong(line)
             elif line:
                 self._ear.heard(line)
 
-    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
-        """Take note that a pipe has ended; without the first or the second nothing more is said."""
-        if fd != 2:
-            self._has_stopped("stdin" if fd == 0 else "stdout")
+    def _complained(self, data: bytes) -> None:
+        self._stderr.feed(data, self._loop.time())
 
-    def process_exited(self) -> None:
-        """Take note of the exit; its last words may still lie in the pipe."""
+    def _has_exited(self) -> None:
         self._exited.set()
         self._has_stopped("process")
-
-    def connection_lost(self, _exc: Exception | None) -> None:
-        """Take note that the process and all its pipes are gone."""
-        self._disconnected.set()
 
     def _has_stopped(self, what: str) -> None:
         self._stopped.add(what)
@@ -162,12 +190,10 @@ class Child(asyncio.SubprocessProtocol):
             self._ear.lost(self._why())
 
     def _why(self) -> str:
-        status = self._transport.get_returncode()
+        status = self._popen.returncode
         if status is None:
             return (
-                "its process was ended"
-                if not self._stopped
-                else f"it closed its {max(self._stopped)}"
+                f"it closed its {max(self._stopped)}" if self._stopped else "its process was ended"
             )
         if status < 0:
             return f"its process was ended by {_signal_name(-status)}"
@@ -190,7 +216,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def write(self, line: bytes) -> None:
         """Write a whole line; first wait until the child is `writable`."""
-        if self._is_lost or self._stdin.is_closing():
+        if self._is_lost or self._stdin is None or self._stdin.is_closing():
             return
         if b"\n" in line or b"\r" in line:
             # Between the tokens of JSON it is white space like any other; here it would end the message.
@@ -207,13 +233,8 @@ class Child(asyncio.SubprocessProtocol):
     async def end(self) -> None:
         """Close the child's input, then ask it to go, then make it; at once when cancelled meanwhile."""
         self._lose()
-        self._stdin.close()
         try:
-            if not await self._exits(_INPUT_CLOSED_SECONDS):
-                self._signal(signal.SIGTERM)
-                if not await self._exits(_TERMINATED_SECONDS):
-                    self._signal(signal.SIGKILL)
-                    await self._exited.wait()
+            await self._go()
         except asyncio.CancelledError:
             self._signal(signal.SIGKILL)
             await self._exited.wait()
@@ -221,11 +242,19 @@ class Child(asyncio.SubprocessProtocol):
         finally:
             # What a child has started and left behind ends with it.
             self._signal(signal.SIGKILL)
-            self._transport.close()
-            self._stderr.close()
+            self._close()
         with suppress(TimeoutError):
             async with asyncio.timeout(_PIPES_CLOSED_SECONDS):
-                await self._disconnected.wait()
+                await self._unplugged.wait()
+
+    async def _go(self) -> None:
+        if self._stdin is not None:
+            self._stdin.close()
+        if not await self._exits(_INPUT_CLOSED_SECONDS):
+            self._signal(signal.SIGTERM)
+            if not await self._exits(_TERMINATED_SECONDS):
+                self._signal(signal.SIGKILL)
+                await self._exited.wait()
 
     async def _exits(self, seconds: float) -> bool:
         try:
@@ -235,10 +264,46 @@ class Child(asyncio.SubprocessProtocol):
             return False
         return True
 
+    def _close(self) -> None:
+        if self._stdin is not None and "stdin" in self._pipes:
+            # What the child did not read is not waited for.
+            self._stdin.abort()
+        for transport in self._pipes.values():
+            transport.close()
+        if not self._pipes:
+            self._unplugged.set()
+        self._stderr.close()
+
     def _signal(self, number: signal.Signals) -> None:
         # The group outlives its leader while it has members; an empty one is no error.
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._transport.get_pid(), number)
+            os.killpg(self.pid, number)
+
+
+class _Reading(asyncio.Protocol):
+    """The protocol of a pipe that is read."""
+
+    def __init__(
+        self,
+        take: Callable[[bytes], None],
+        plug: Callable[[asyncio.BaseTransport], None],
+        unplug: Callable[[], None],
+    ) -> None:
+        self._take = take
+        self._plug = plug
+        self._unplug = unplug
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say that the pipe is open."""
+        self._plug(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand over what came."""
+        self._take(data)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """Say that nothing more comes."""
+        self._unplug()
 
 
 def _signal_name(number: int) -> str:
