@@ -88,12 +88,13 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
         readiness=Readiness(registry.snapshot, inventories.fares),
     )
     source: Source = StaticSource(loaded)
-    registry.take(source.contribution.value)
     try:
         async with asyncio.TaskGroup() as tasks:
             works = [
                 tasks.create_task(work)
                 for work in (
+                    source.run(),
+                    registry.follow(source.contribution),
                     pool.run(registry.snapshot),
                     views.run(),
                     watchers.run(),
@@ -124,6 +125,7 @@ async def serve(
         listening(settings.host, settings.port) as main_socket,
         listening(settings.ops_host, settings.ops_port) as ops_socket,
     ):
+        stop = _stop_signals()
         async with running(loaded, environment) as gateway:
             url = _url(settings.host, main_socket, settings.path)
             log.info(
@@ -131,10 +133,12 @@ async def serve(
                 extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
             )
             on_listening(url)
-            await _serve(gateway, loaded, main_socket, ops_socket)
+            await _serve(gateway, loaded, (main_socket, ops_socket), stop)
 
 
-async def _serve(gateway: Gateway, loaded: Loaded, main_socket: socket, ops_socket: socket) -> None:
+async def _serve(
+    gateway: Gateway, loaded: Loaded, sockets: tuple[socket, socket], stop: asyncio.Event
+) -> None:
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
     doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
@@ -147,9 +151,9 @@ async def _serve(gateway: Gateway, loaded: Loaded, main_socket: socket, ops_sock
     ops = server(front.operations(lambda: status(gateway, loaded.config.name), is_ready), 1.0)
     async with asyncio.TaskGroup() as tasks:
         keeping = tasks.create_task(keeper.run())
-        serving = tasks.create_task(main.serve([main_socket]))
-        tasks.create_task(ops.serve([ops_socket]))
-        await _told_to_stop()
+        serving = tasks.create_task(main.serve([sockets[0]]))
+        tasks.create_task(ops.serve([sockets[1]]))
+        await stop.wait()
         await _drain(gateway, endpoint, keeper)
         main.stop()
         await serving
@@ -162,15 +166,19 @@ def _url(host: str, bound: socket, path: str) -> str:
     return f"http://{name}:{bound.getsockname()[1]}{path}"
 
 
-async def _told_to_stop() -> None:
-    loop = asyncio.get_running_loop()
-    told = asyncio.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, told.set)
-    await told.wait()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        # The next one has its usual effect: the process ends at once.
-        loop.remove_signal_handler(each)
+def _stop_signals() -> asyncio.Event:
+    """Return what the first SIGTERM or SIGINT sets; the next one ends the process at once."""
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+
+    def tell() -> None:
+        told.set()
+        for each in numbers:
+            loop.remove_signal_handler(each)
+
+    for each in numbers:
+        loop.add_signal_handler(each, tell)
+    return told
 
 
 async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:

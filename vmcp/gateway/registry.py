@@ -36,6 +36,11 @@ class Registry:
         self._contributions: dict[str, Contribution] = {}
         self.snapshot = Latest(Snapshot())
 
+    async def follow(self, contributions: Latest[Contribution]) -> None:
+        """Take what a source contributes, now and whenever it changes, until cancelled."""
+        async for contribution in contributions.changes():
+            self.take(contribution)
+
     def take(self, contribution: Contribution) -> None:
         """Replace what a source contributed before."""
         self._contributions[contribution.source] = contribution
