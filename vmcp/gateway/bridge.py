@@ -13,7 +13,10 @@ from vmcp.protocol.methods import META_SERVER_INFO
 
 _COMPLETE = (b'"resultType"', b'"complete"')
 # A backend that gives no hint allows no caching.
-_READ_HINTS = ((b'"ttlMs"', b"0"), (b'"cacheScope"', b'"private"'))
+_READ_HINTS: tuple[tuple[bytes, Callable[[bytes], bool], bytes], ...] = (
+    (b'"ttlMs"', bytes.isdigit, b"0"),
+    (b'"cacheScope"', (b'"public"', b'"private"').__contains__, b'"private"'),
+)
 _STATELESS_ONLY = (b'"resultType"', b'"ttlMs"', b'"cacheScope"')
 _OLD_NOT_FOUND = b"-32002"
 
@@ -30,12 +33,18 @@ def crossed(done: Done, method: str, params: Document, to: Era) -> Done:
 def _to_stateless(done: Done, method: str, params: Document) -> Done:
     if done.is_error:
         return _error_to_stateless(done, params)
-    result = split(done.payload)
-    members = [member for member in result.members if member[0] not in _STATELESS_ONLY]
-    members.append(_COMPLETE)
+    result = split(done.payload).with_member(*_COMPLETE)
     if method == "resources/read":
-        members.extend(_READ_HINTS)
-    return Done(Document(tuple(members)).join())
+        result = _hinted(result)
+    return Done(result.join())
+
+
+def _hinted(result: Document) -> Document:
+    """Keep the backend's own caching hints where they are such."""
+    for key, is_hint, default in _READ_HINTS:
+        if not is_hint(result.get(key) or b""):
+            result = result.with_member(key, default)
+    return result
 
 
 def _error_to_stateless(done: Done, params: Document) -> Done:

@@ -94,7 +94,9 @@ class Dispatch:
         ref = _object(call.params, _REF)
         if ref.get(b'"type"') == b'"ref/prompt"':
             entry = catalog.prompt(name_of(ref, _NAME))
-            ref = ref if entry is None else ref.with_member(_NAME, entry.own_json)
+            if entry is not None and entry.renamed:
+                renamed = ref.with_member(_NAME, entry.own_json)
+                call.params = call.params.with_member(_REF, renamed.join())
         else:
             uri = name_of(ref, _URI)
             entry = catalog.template(uri) or catalog.resource(uri)
@@ -102,7 +104,6 @@ class Dispatch:
             raise UnknownName(
                 "The prompt or resource template that the reference names is unknown."
             )
-        call.params = call.params.with_member(_REF, ref.join())
         return await self._carry(call, entry.backend, reply, catalog)
 
     async def _unknown(self, call: Call, reply: Reply, catalog: Catalog) -> Done:

@@ -146,10 +146,12 @@ def _split_slowly(raw: bytes) -> Document:
     _expect(text, at, "{")
     at = _skip(text, at + 1)
     members: list[tuple[bytes, bytes]] = []
+    written: list[bytes] = []
     closed = text[at : at + 1] == "}"
     while not closed:
         _expect(text, at, '"')
         key, end = _scanned(text, at)
+        written.append(text[at:end].encode())
         at = _skip(text, end)
         _expect(text, at, ":")
         start = _skip(text, at + 1)
@@ -160,7 +162,8 @@ def _split_slowly(raw: bytes) -> Document:
         at = at if closed else _skip(text, at + 1)
     if _skip(text, at + 1) != len(text):
         raise MalformedJson("text follows the object")
-    return Document(tuple(members))
+    is_plain = all(name == key for name, (key, _) in zip(written, members, strict=True))
+    return Document(tuple(members), None if is_plain else tuple(written))
 
 
 def _split_array_slowly(raw: bytes) -> tuple[bytes, ...]:

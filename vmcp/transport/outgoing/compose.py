@@ -45,17 +45,25 @@ def declared(client: Client, era: Era, split_capabilities: Document) -> bytes:
 
 def sessioned(call: Call, identity: bytes) -> bytes:
     """Write a call for a sessioned backend; its progress token is the request's id."""
-    meta = call.meta
-    if meta is None:
-        return jsonrpc.request(identity, method_json(call.method), _params(call.params))
+    params = call.params
+    if call.meta is not None and not _is_its_own(call, Era.SESSIONED):
+        params = _with_meta(params, _sessioned_meta(call, call.meta, identity))
+    return jsonrpc.request(identity, method_json(call.method), _params(params))
+
+
+def _is_its_own(call: Call, era: Era) -> bool:
+    """Tell whether a client's `_meta` goes on as it came."""
+    return call.client.era is era and call.progress_token is None
+
+
+def _sessioned_meta(call: Call, meta: Document, identity: bytes) -> Document:
     if call.client.era is Era.STATELESS:
         meta = meta.without(*STATELESS_META)
-    if call.progress_token is not None:
-        meta = meta.with_member(META_PROGRESS, identity)
-    params = (
-        call.params.with_member(_META, meta.join()) if meta.members else call.params.without(_META)
-    )
-    return jsonrpc.request(identity, method_json(call.method), _params(params))
+    return meta if call.progress_token is None else meta.with_member(META_PROGRESS, identity)
+
+
+def _with_meta(params: Document, meta: Document) -> Document:
+    return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
 
 
 def _params(params: Document) -> bytes | None:
@@ -64,19 +72,20 @@ def _params(params: Document) -> bytes | None:
 
 def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
     """Write a call for a stateless backend; its progress token is the request's id."""
-    client = call.client
-    meta = call.meta or EMPTY
-    if client.era is Era.STATELESS and call.progress_token is None:
-        # Its `_meta` is that of our own hop, to the byte.
-        return jsonrpc.request(identity, method_json(call.method), call.params.join())
-    if client.era is Era.SESSIONED:
-        meta = Document(
-            (*meta.members, *stateless_meta(capabilities, client.info, client.log_level))
-        )
-    if call.progress_token is not None:
-        meta = meta.with_member(META_PROGRESS, identity)
-    params = call.params.with_member(_META, meta.join())
+    params = call.params
+    if not _is_its_own(call, Era.STATELESS):
+        params = params.with_member(_META, _stateless_meta(call, identity, capabilities).join())
     return jsonrpc.request(identity, method_json(call.method), params.join())
+
+
+def _stateless_meta(call: Call, identity: bytes, capabilities: bytes) -> Document:
+    client, meta = call.client, call.meta or EMPTY
+    if client.era is Era.SESSIONED:
+        # What a session's client writes under these keys does not speak for this hop.
+        meta = meta.without(*STATELESS_META)
+        for key, value in stateless_meta(capabilities, client.info, client.log_level):
+            meta = meta.with_member(key, value)
+    return meta if call.progress_token is None else meta.with_member(META_PROGRESS, identity)
 
 
 _VERSION_MEMBER = (META_VERSION, quote(STATELESS_VERSION))
