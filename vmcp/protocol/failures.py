@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import msgspec
@@ -34,8 +35,16 @@ class Failure(Exception):
 
     def payload(self) -> bytes:
         """Return the raw JSON-RPC error object."""
-        data = b"" if self.data is None else b',"data":' + msgspec.json.encode(self.data)
+        data = b"" if self.data is None else b',"data":' + _json(self.data)
         return b'{"code":%d,"message":%b%b}' % (self.code, quote(self.message), data)
+
+
+def _json(value: Mapping[str, object]) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # A lone surrogate that the client wrote as an escape.
+        return json.dumps(value).encode()
 
 
 class Unparsable(Failure):

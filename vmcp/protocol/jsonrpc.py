@@ -9,7 +9,7 @@ import msgspec
 
 from vmcp.model.document import Document
 from vmcp.protocol.document import EMPTY, MalformedJson, duplicates, quote, split, unquote
-from vmcp.protocol.failures import InvalidParams, InvalidRequest, Unparsable
+from vmcp.protocol.failures import InvalidRequest, Unparsable
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,8 @@ _envelope = msgspec.json.Decoder(_Envelope)
 
 
 def read(body: bytes) -> Message:
-    """Read one message of a client; raise Unparsable, InvalidRequest or InvalidParams."""
-    if not body.isascii():
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            raise Unparsable("The body is not UTF-8.") from None
+    """Read one message of a client; raise Unparsable or InvalidRequest."""
+    _check_encoding(body)
     members = _found(body)
     # The lengths add up only where there is no second member of a name, and none that we do not know.
     if members is None or len(body) != _length(members):
@@ -84,6 +80,7 @@ def read(body: bytes) -> Message:
 
 def read_peer(body: bytes) -> Message:
     """Read one message of a backend, forgiving what does no harm; raise as `read` does."""
+    _check_encoding(body)
     members = _found(body)
     if members is None:
         try:
@@ -91,6 +88,27 @@ def read_peer(body: bytes) -> Message:
         except MalformedJson as malformed:
             raise Unparsable(f"The message is no JSON object: {malformed}.") from None
     return _message(members, strict=False)
+
+
+def identity(body: bytes) -> bytes | None:
+    """Return the id of a request that was refused, None where it cannot be told."""
+    try:
+        envelope = split(body)
+    except MalformedJson:
+        return None
+    ids = [value for key, value in envelope.members if key == b'"id"']
+    is_request = envelope.get(b'"method"') is not None
+    return ids[0] if is_request and len(ids) == 1 and _is_id(ids[0]) else None
+
+
+def _check_encoding(body: bytes) -> None:
+    # The values stay raw, so nothing that reads them later would find it.
+    if body.isascii():
+        return
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        raise Unparsable("The message is not UTF-8.") from None
 
 
 def _found(body: bytes) -> Members | None:
@@ -159,12 +177,12 @@ def _method(raw: bytes) -> str:
 
 
 def _params(raw: bytes | None, *, strict: bool) -> Document:
-    if raw is None:
+    if raw is None or raw == b"null":
         return EMPTY
     try:
         params = split(raw)
     except MalformedJson:
-        raise InvalidParams('The member "params" must be an object.') from None
+        raise InvalidRequest('The member "params" must be an object.') from None
     if strict and duplicates(params) & _UNIQUE_PARAMS:
         raise InvalidRequest("The params have a member twice that says where the request goes.")
     return params

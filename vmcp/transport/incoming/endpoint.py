@@ -66,18 +66,18 @@ class Endpoint:
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
         body = await limits.body(http.receive, http.headers)
-        message = jsonrpc.read(body)
-        era = Era.SESSIONED
+        version = http.headers.get("mcp-protocol-version")
+        era = era_of(version, None, None)
         try:
+            message = jsonrpc.read(body)
             meta, method = _told(message)
-            era = era_of(http.headers.get("mcp-protocol-version"), method, meta)
+            era = era_of(version, method, meta)
             if era is Era.STATELESS:
                 await self._stateless.post(http, message, meta)
             else:
                 await self._sessioned.post(http, message, meta)
         except Failure as failure:
-            identity = message.id if isinstance(message, jsonrpc.Request) else None
-            await _fail(http.send, identity, failure, era)
+            await _fail(http.send, jsonrpc.identity(body), failure, era)
 
     async def _other(self, http: HttpRequest) -> None:
         version = http.headers.get("mcp-protocol-version")
@@ -97,7 +97,7 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
     if isinstance(message, jsonrpc.Response):
         return None, None
     raw = message.params.get(b'"_meta"')
-    if raw is None:
+    if raw is None or raw == b"null":
         return None, message.method
     try:
         return split(raw), message.method
