@@ -6,23 +6,30 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
-from vmcp.model.document import Document
+from vmcp.protocol.annotations import ParamHeaders
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
-from vmcp.protocol.failures import HeaderMismatch
+from vmcp.protocol.failures import HeaderMismatch, InvalidParams
 
-ParamHeaders = tuple[tuple[str, tuple[str, ...], str], ...]
-
-_SENTINEL = re.compile(r"=\?base64\?([A-Za-z0-9+/=_-]*)\?=")
+_SENTINEL = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
-_SAFE_INTEGER = 2**53 - 1
+_DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+# What JSON may write for a whole number; past two digits of an exponent it is none that anybody means.
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 
 
 def encode(text: str) -> str:
-    """Return a header value for `text`: itself where that is safe, else base64 between sentinels."""
+    """Return a header value for `text`: itself where that is safe, else base64 between sentinels.
+
+    Raise InvalidParams for a lone surrogate, which UTF-8 cannot write.
+    """
     if (_PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text)) or not text:
         return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+    try:
+        return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+    except UnicodeEncodeError:
+        raise InvalidParams("A value that a header repeats has a lone surrogate.") from None
 
 
 def decode(value: str) -> str:
@@ -31,44 +38,47 @@ def decode(value: str) -> str:
     if found is None:
         return value
     try:
-        return base64.b64decode(found[1], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        raise HeaderMismatch(
-            "A header value between '=?base64?' and '?=' is not base64 of UTF-8."
-        ) from None
+        raw = base64.b64decode(found[1], validate=True)
+        if base64.b64encode(raw).decode() == found[1]:
+            return raw.decode()
+    except (binascii.Error, ValueError):
+        pass
+    raise HeaderMismatch("A header value between '=?base64?' and '?=' is not base64 of UTF-8.")
 
 
 def param_values(arguments: bytes | None, wanted: ParamHeaders) -> dict[str, str]:
     """Return the `Mcp-Param-*` headers (lower case) that belong to raw arguments; absent and null have none."""
     found: dict[str, str] = {}
     for token, path, kind in wanted:
-        raw = _at(arguments, path)
-        if raw is not None and raw != b"null":
-            found[f"mcp-param-{token.lower()}"] = encode(_text(raw, kind))
+        text = _text(_at(arguments, path), kind)
+        if text is not None:
+            found[f"mcp-param-{token.lower()}"] = encode(text)
     return found
 
 
 def check_params(headers: Mapping[str, str], arguments: bytes | None, wanted: ParamHeaders) -> None:
     """Compare the `Mcp-Param-*` headers with the arguments; raise HeaderMismatch where they differ."""
-    expected = param_values(arguments, wanted)
-    for token, _, kind in wanted:
-        name = f"mcp-param-{token.lower()}"
-        given, due = headers.get(name), expected.get(name)
+    for token, path, kind in wanted:
+        raw, given = _at(arguments, path), headers.get(f"mcp-param-{token.lower()}")
+        due = _text(raw, kind)
         if given is None and due is None:
             continue
-        if given is None or due is None or not _same(decode(given), decode(due), kind):
+        if given is None or due is None or not _same(decode(given), due, raw, kind):
             raise HeaderMismatch(
                 f"The header Mcp-Param-{token} must repeat the argument that it stands for."
             )
 
 
-def _same(given: str, due: str, kind: str) -> bool:
-    if kind != "integer":
-        return given == due
-    try:
-        return int(given) == int(due)
-    except ValueError:
-        return False
+def _same(given: str, due: str, raw: bytes | None, kind: str) -> bool:
+    if given == due:
+        return True
+    number = _number(raw) if kind == "integer" else None
+    return number is not None and bool(_DECIMAL.fullmatch(given)) and Decimal(given) == number
+
+
+def _number(raw: bytes | None) -> Decimal | None:
+    text = "" if raw is None else raw.decode()
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 def _at(raw: bytes | None, path: tuple[str, ...]) -> bytes | None:
@@ -82,53 +92,11 @@ def _at(raw: bytes | None, path: tuple[str, ...]) -> bytes | None:
     return raw
 
 
-def _text(raw: bytes, kind: str) -> str:
-    if kind != "string" or raw[:1] != b'"':
-        return raw.decode()
-    return unquote(raw)
-
-
-def param_headers(schema: bytes | None) -> ParamHeaders:
-    """Return the `x-mcp-header` annotations of an inputSchema; raise ValueError where one is invalid."""
-    if schema is None or b'"x-mcp-header"' not in schema:
-        return ()
-    found: list[tuple[str, tuple[str, ...], str]] = []
-    _collect(split(schema), (), found)
-    tokens = [token.lower() for token, _, _ in found]
-    if len(set(tokens)) != len(tokens):
-        raise ValueError("two properties have the same x-mcp-header")
-    if schema.count(b'"x-mcp-header"') > len(found):
-        raise ValueError("x-mcp-header stands where only 'properties' of objects may carry it")
-    return tuple(found)
-
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-
-def _collect(
-    schema: Document, path: tuple[str, ...], found: list[tuple[str, tuple[str, ...], str]]
-) -> None:
-    properties = schema.get(b'"properties"')
-    if properties is None or properties[:1] != b"{":
-        return
-    for key, raw in split(properties).members:
-        if b'"x-mcp-header"' not in raw or raw[:1] != b"{":
-            continue
-        inner, here = split(raw), (*path, unquote(key))
-        if (mark := inner.get(b'"x-mcp-header"')) is not None:
-            found.append((_token(mark), here, _kind(inner)))
-        _collect(inner, here, found)
-
-
-def _token(mark: bytes) -> str:
-    token = unquote(mark)
-    if not _TOKEN.fullmatch(token):
-        raise ValueError("x-mcp-header must be a header token")
-    return token
-
-
-def _kind(schema: Document) -> str:
-    kind = schema.get(b'"type"') or b'""'
-    if kind not in (b'"string"', b'"integer"', b'"boolean"'):
-        raise ValueError("x-mcp-header needs a property of type string, integer or boolean")
-    return unquote(kind)
+def _text(raw: bytes | None, kind: str) -> str | None:
+    """Return what a header says of an argument; nothing for null, objects and arrays."""
+    if raw is None or raw[:1] in (b"n", b"{", b"["):
+        return None
+    if raw[:1] == b'"':
+        return unquote(raw)
+    number = _number(raw) if kind == "integer" and b"e" in raw.lower() else None
+    return raw.decode() if number is None else f"{number:f}"

@@ -9,6 +9,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Inventory, Named, Peer, Tool
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
+from vmcp.protocol.annotations import param_headers
 from vmcp.protocol.document import (
     EMPTY,
     MalformedJson,
@@ -19,7 +20,6 @@ from vmcp.protocol.document import (
     unquote,
 )
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
-from vmcp.protocol.headers import param_headers
 from vmcp.protocol.methods import LISTS
 from vmcp.transport.outgoing.speech import Refused
 
