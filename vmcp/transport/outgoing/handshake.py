@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from vmcp.model.document import Document
@@ -20,22 +21,45 @@ from vmcp.transport.outgoing.speech import EraContradicted, Refused
 log = logging.getLogger(__name__)
 
 _SECONDS = 10.0
+# How long the end of a session waits for its calls: a backend should hear of their cancellation first.
+_QUIET_SECONDS = 1.0
 
 
 @dataclass(slots=True, eq=False)
 class BackendSession:
-    """One session of a backend; `id` is None where it hands out none, `headers` are those of each request."""
+    """One session of a backend; `id` is None where it hands out none, `headers` are those of each request.
+
+    A call counts from `begin` to `finish`, its cancellation included.
+    """
 
     id: str | None
     peer: Peer
     headers: dict[str, str]
     log_level: str | None = None
+    _calls: int = 0
+    _quiet: asyncio.Event | None = None
+
+    def begin(self) -> None:
+        """Take note of a call."""
+        self._calls += 1
+
+    def finish(self) -> None:
+        """Take note that a call is over for both sides."""
+        self._calls -= 1
+        if self._quiet is not None and not self._calls:
+            self._quiet.set()
+
+    async def quiet(self) -> None:
+        """Wait until no call is under way."""
+        self._quiet = asyncio.Event()
+        if self._calls:
+            await self._quiet.wait()
 
 
 async def initialize(
     pipe: HttpPipe, ids: Ids, capabilities: bytes, info: bytes, version: str
 ) -> BackendSession:
-    """Open a session; raise BackendFailed, or EraContradicted where `initialize` is refused."""
+    """Open a session, which awaits `initialized`; raise BackendFailed, or EraContradicted if it is refused."""
     identity = ids.next()
     body = jsonrpc.request(identity, b'"initialize"', params(capabilities, info, version))
     try:
@@ -48,9 +72,7 @@ async def initialize(
     extra = {"MCP-Protocol-Version": peer.version}
     if (session_id := response.header("Mcp-Session-Id")) is not None:
         extra["Mcp-Session-Id"] = session_id
-    session = BackendSession(session_id, peer, pipe.headers(extra))
-    await _initialized(pipe, session)
-    return session
+    return BackendSession(session_id, peer, pipe.headers(extra))
 
 
 def params(capabilities: bytes, info: bytes, version: str) -> bytes:
@@ -92,7 +114,7 @@ def _peer(result: Document, backend: str) -> Peer:
     )
 
 
-async def _initialized(pipe: HttpPipe, session: BackendSession) -> None:
+async def initialized(pipe: HttpPipe, session: BackendSession) -> None:
     """Say that we are ready; whatever a server answers to that, the session goes on."""
     body = jsonrpc.notification(b'"notifications/initialized"', None)
     try:
@@ -111,5 +133,8 @@ async def _initialized(pipe: HttpPipe, session: BackendSession) -> None:
 
 async def end(pipe: HttpPipe, session: BackendSession) -> None:
     """End a session at the backend; nothing is sent where there is no id; raise BackendFailed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_QUIET_SECONDS):
+            await session.quiet()
     if session.id is not None:
         await pipe.delete(session.headers)

@@ -32,7 +32,14 @@ _SESSION_CODES = (INVALID_REQUEST, -32000, -32001)
 
 
 class SessionGone(Exception):
-    """The backend says that a session exists no more; what was asked was not executed."""
+    """The backend says that a session exists no more; what was asked was not executed.
+
+    `end` is the answer itself where it may as well be about the call.
+    """
+
+    def __init__(self, end: Done | None = None) -> None:
+        super().__init__()
+        self.end = end
 
 
 class SessionedHttp:
@@ -51,6 +58,7 @@ class SessionedHttp:
         self._own = await handshake.initialize(
             self._pipe, self._ids, compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED
         )
+        await handshake.initialized(self._pipe, self._own)
         return self._own.peer
 
     async def close(self) -> None:
@@ -78,7 +86,7 @@ class SessionedHttp:
         try:
             async with asyncio.timeout(self._backend.timeout_seconds):
                 response = await self._pipe.post(body, session.headers)
-                found = await self._answer(response, identity)
+                found = await self._answer(session, response, identity)
         except SessionGone:
             raise BackendFailed(self._pipe.name, "SessionLost", "our session is gone.") from None
         except TimeoutError:
@@ -130,29 +138,35 @@ class SessionedHttp:
             return await self._call_in(session, call, reply)
         except SessionGone:
             self._sessions.lose(client, session)
-        session = await self._sessions.of(client)
+        return await self._call_in_new(await self._sessions.of(client), call, reply)
+
+    async def _call_in_new(self, session: BackendSession, call: Call, reply: Reply) -> Done | Ask:
         try:
             return await self._call_in(session, call, reply)
-        except SessionGone:
-            raise self._ends_at_once() from None
+        except SessionGone as gone:
+            # A session that has just begun is not gone: this is about the call.
+            if gone.end is not None:
+                return gone.end
+        raise BackendFailed(self._pipe.name, "SessionLost", "its sessions end at once.")
 
     async def _call_without_id(self, call: Call, reply: Reply) -> Done | Ask:
         try:
             return await self._call_in(self._ours(), call, reply)
-        except SessionGone:
-            raise EraContradicted("it asks for a session now") from None
+        except SessionGone as gone:
+            end = gone.end
+        await self.open()
+        if self._ours().id is not None:
+            return await self.call(call, reply)
+        if end is not None:
+            return end
+        raise EraContradicted("it knows nothing of what it was asked")
 
     async def _call_alone(self, call: Call, reply: Reply) -> Done | Ask:
         session = await self._open_for(call.client)
         try:
-            return await self._call_in(session, call, reply)
-        except SessionGone:
-            raise self._ends_at_once() from None
+            return await self._call_in_new(session, call, reply)
         finally:
             self._farewell(session)
-
-    def _ends_at_once(self) -> BackendFailed:
-        return BackendFailed(self._pipe.name, "SessionLost", "its sessions end at once.")
 
     def _farewell(self, session: BackendSession) -> None:
         self._errands.start(handshake.end(self._pipe, session))
@@ -168,7 +182,12 @@ class SessionedHttp:
             raise BackendFailed(
                 self._pipe.name, "SessionLost", f"no session was opened: {error}."
             ) from None
-        await self._set_level(session, client)
+        try:
+            await handshake.initialized(self._pipe, session)
+            await self._set_level(session, client)
+        except asyncio.CancelledError:
+            self._farewell(session)
+            raise
         return session
 
     async def _set_level(self, session: BackendSession, client: Client) -> None:
@@ -190,14 +209,18 @@ class SessionedHttp:
         headers = session.headers
         if travelling := self._pipe.travelling(call.headers):
             headers = {**travelling, **headers}
+        session.begin()
         try:
             response = await self._pipe.post(body, headers)
             if response.status == 200 and response.content_type == EVENTS:
                 return await self._follow(session, response, identity, call, reply)
-            return answers.end(await self._answer(response, identity))
+            return answers.end(await self._answer(session, response, identity))
         except asyncio.CancelledError:
+            session.begin()
             self._errands.start(self._cancel(session, identity))
             raise
+        finally:
+            session.finish()
 
     async def _follow(
         self, session: BackendSession, response: Response, identity: bytes, call: Call, reply: Reply
@@ -213,13 +236,15 @@ class SessionedHttp:
             )
         return done
 
-    async def _answer(self, response: Response, identity: bytes) -> jsonrpc.Response:
-        if response.status == 404:
+    async def _answer(
+        self, session: BackendSession, response: Response, identity: bytes
+    ) -> jsonrpc.Response:
+        if response.status == 404 and session.id is not None:
             response.close()
             raise SessionGone
         found = await self._pipe.answer(response, identity)
         if response.status == 400 and answers.code(found) in _SESSION_CODES:
-            raise SessionGone
+            raise SessionGone(answers.end(found))
         return found
 
     async def _send_answer(self, session: BackendSession, asked: bytes, answer: Answer) -> None:
@@ -230,7 +255,10 @@ class SessionedHttp:
         body = jsonrpc.notification(
             b'"notifications/cancelled"', b'{"requestId":' + identity + b"}"
         )
-        (await self._pipe.post(body, session.headers)).close()
+        try:
+            (await self._pipe.post(body, session.headers)).close()
+        finally:
+            session.finish()
 
     async def notify(self, client: Client, method: str, params: bytes | None) -> None:
         """Pass a notification on in the client's session, if one is open."""

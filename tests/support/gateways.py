@@ -1,0 +1,155 @@
+"""A whole gateway with its listener in the event loop of the test, and the proof that it keeps nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.backends import Fake
+from tests.support.waiting import until
+from vmcp import app
+from vmcp.clock import Clock, SystemClock
+from vmcp.config.load import Loaded, load
+from vmcp.gateway.core import Gateway
+from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.status import status
+from vmcp.transport.incoming import front, limits
+from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.server import listening, server
+from vmcp.transport.outgoing.http import HttpConnector
+from vmcp.transport.outgoing.supervised import SupervisedBackend
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A gateway that serves: where, and its parts for a look inside."""
+
+    url: str
+    gateway: Gateway
+    endpoint: Endpoint
+    keeper: Keeper
+
+    def status(self) -> dict[str, Any]:
+        """Return what operators see."""
+        found: dict[str, Any] = json.loads(status(self.gateway, "test"))
+        return found
+
+    def client(self, name: str) -> SupervisedBackend:
+        """Return the client of a backend."""
+        for member in self.gateway.pool.members.values():
+            if member.client.backend.name == name:
+                assert isinstance(member.client, SupervisedBackend)
+                return member.client
+        raise KeyError(name)
+
+    async def shows(self, *tools: str) -> None:
+        """Wait until exactly these tools are in the catalog."""
+        await until(lambda: self.gateway.views.catalog.value.tools.names == tuple(sorted(tools)))
+
+    def left(self) -> list[str]:
+        """Return what is kept although nobody needs it, when all clients have gone."""
+        gateway, watchers = self.gateway, self.gateway.watchers
+        kept = {
+            "answers": len(self.keeper),
+            "sessions": len(gateway.sessions),
+            "calls": sum(member.calls for member in gateway.pool.members.values()),
+            "watchers": len(watchers._all),
+            "subscribed": len(watchers._resources) + len(watchers._served),
+            "subscriptions": len(self.endpoint._stateless.subscriptions),
+        }
+        for member in gateway.pool.members.values():
+            assert isinstance(member.client, SupervisedBackend)
+            kept.update(_kept_by(member.client))
+        kept["connections"] = max(0, self._connections() - len(gateway.pool.members))
+        return [f"{count} {what}" for what, count in kept.items() if count]
+
+    def _connections(self) -> int:
+        """Return how many connections to backends are in use; the listener of each has one."""
+        pools = {
+            id(pool): pool
+            for member in self.gateway.pool.members.values()
+            if (connector := _http(member.client)) is not None
+            for pool in connector._sessioned._pipe._http._pools.values()
+        }
+        return sum(len(pool.connector._acquired) for pool in pools.values() if pool.connector)
+
+    async def is_idle(self) -> None:
+        """Wait until nothing is left of any client; fail with what is."""
+        try:
+            await until(lambda: not self.left())
+        except AssertionError:
+            raise AssertionError(f"left behind: {self.left()}") from None
+
+
+def _http(client: BackendClient) -> HttpConnector | None:
+    connector = getattr(getattr(client, "_connect", None), "__self__", None)
+    return connector if isinstance(connector, HttpConnector) else None
+
+
+def _kept_by(client: SupervisedBackend) -> Mapping[str, int]:
+    name, tasks, connector = client.backend.name, client._errands._tasks, _http(client)
+    kept = {
+        f"errands of {name}": 0 if tasks is None else len(tasks._tasks),
+        f"resources of {name}": len(client._uris),
+    }
+    if connector is not None:
+        sessions = connector._sessioned._sessions
+        kept[f"sessions at {name}"] = len(sessions._kept) + len(sessions._locks)
+    return kept
+
+
+def loaded(config: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Loaded:
+    """Return a configuration as if it had been read from a file."""
+    with tempfile.TemporaryDirectory(prefix="vmcp-test-") as place:
+        path = Path(place) / "vmcp.yaml"
+        path.write_text(json.dumps(config))
+        return load(path, environment or {})
+
+
+def config(*fakes: Fake, each: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """Return a configuration with fakes as the backends a, b, c; names are prefixed on conflict.
+
+    `each` are more settings of all backends.
+    """
+    return {
+        "backends": [
+            {"name": name, "url": fake.url, "transport": "streamable-http", **(each or {})}
+            for name, fake in zip("abcdefgh", fakes, strict=False)
+        ],
+        "aggregation": {"conflictResolutionConfig": {"prefixOnConflict": True}},
+        **more,
+    }
+
+
+@asynccontextmanager
+async def gateway_of(
+    settings: Mapping[str, Any], clock: Clock | None = None, *, awaited: bool = True
+) -> AsyncIterator[Served]:
+    """Serve a configuration for the block; `clock` times silence. No task is left behind it."""
+    before = asyncio.all_tasks()
+    with listening("127.0.0.1", 0) as socket:
+        async with app.running(loaded(settings), {}) as gateway:
+            keeper = Keeper(clock or SystemClock())
+            endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
+            main = server(front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready), 1.0)
+            async with asyncio.TaskGroup() as tasks:
+                keeping = tasks.create_task(keeper.run())
+                tasks.create_task(main.serve([socket]))
+                port = socket.getsockname()[1]
+                served = Served(f"http://127.0.0.1:{port}/mcp", gateway, endpoint, keeper)
+                if awaited:
+                    await gateway.readiness.reached()
+                try:
+                    yield served
+                finally:
+                    endpoint.stop()
+                    main.stop()
+                    keeping.cancel()
+    assert asyncio.all_tasks() <= before | {asyncio.current_task()}
