@@ -132,21 +132,24 @@ class HttpPipe:
         try:
             if response.status == 200 and response.content_type == JSON:
                 return answers.response(await self.read(response), identity, self.name)
-            body = await self.read(response, _REFUSAL_LIMIT)
+            return await self._refused(response, identity)
         finally:
             response.close()
-        refused = refusal(self.name, response)
+
+    async def _refused(self, response: Response, identity: bytes) -> jsonrpc.Response:
+        """Return the JSON-RPC error that a refusal may carry; raise BackendFailed where it does not."""
+        limit = answers.BODY_LIMIT if response.content_type == JSON else _REFUSAL_LIMIT
         try:
-            found = jsonrpc.read_peer(body)
+            found = jsonrpc.read_peer(await self.read(response, limit))
         except Failure:
-            raise refused from None
+            raise refusal(self.name, response) from None
         if (
             isinstance(found, jsonrpc.Response)
             and found.is_error
             and answers.is_for(found, identity)
         ):
             return found
-        raise refused
+        raise refusal(self.name, response)
 
 
 def _credential(backend: Backend) -> dict[str, str]:
