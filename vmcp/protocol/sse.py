@@ -27,17 +27,29 @@ class ServerEvent:
 class Parser:
     """Turn chunks into events; `limit` bounds the bytes of one event."""
 
-    __slots__ = ("_data", "_first", "_held", "_id", "_limit", "_parts", "_skip_newline", "_type")
+    __slots__ = (
+        "_begun",
+        "_data",
+        "_first",
+        "_held",
+        "_id",
+        "_limit",
+        "_parts",
+        "_skip_newline",
+        "_type",
+    )
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        # The line that has begun and not ended.
         self._parts: list[bytes] = []
-        self._held = 0
+        self._begun = 0
         self._first = True
         self._skip_newline = False
         self._clear()
 
     def _clear(self) -> None:
+        self._held = 0
         self._data: list[bytes] = []
         self._type = b""
         self._id: bytes | None = None
@@ -53,19 +65,20 @@ class Parser:
         self._skip_newline = chunk.endswith(b"\r")
         lines = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         self._parts.append(lines[0])
-        self._hold(len(lines[0]))
+        self._begun += len(lines[0])
+        self._check()
         if len(lines) == 1:
             return []
         lines[0] = b"".join(self._parts)
         rest = lines.pop()
-        self._parts = [rest]
+        self._parts, self._begun = [rest], 0
         events = [event for line in lines if (event := self._line(line)) is not None]
-        self._hold(len(rest))
+        self._begun = len(rest)
+        self._check()
         return events
 
-    def _hold(self, size: int) -> None:
-        self._held += size
-        if self._held > self._limit:
+    def _check(self) -> None:
+        if self._held + self._begun > self._limit:
             raise EventTooLarge(f"an event of more than {self._limit} bytes")
 
     def _line(self, line: bytes) -> ServerEvent | None:
@@ -77,19 +90,22 @@ class Parser:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._hold(len(value))
             self._data.append(value)
         elif field == b"event":
             self._type = value
         elif field == b"id" and b"\0" not in value:
             self._id = value
+        else:
+            return None
+        # The line's end counts as well: a stream of empty lines is held too.
+        self._held += len(value) + 1
+        self._check()
         return None
 
     def _complete(self) -> ServerEvent | None:
         event = None
         if self._data or self._id is not None:
             event = ServerEvent(b"\n".join(self._data), self._type, self._id)
-        self._held = 0
         self._clear()
         return event
 
