@@ -115,6 +115,8 @@ async def carry(
     if client.era is Era.STATELESS:
         members += compose.stateless_meta(client.capabilities, client.info, client.log_level)
     meta = Document(members) if members else None
+    if meta is not None:
+        params = params.with_member(b'"_meta"', meta.join())
     made = Call(client, "tools/call", params, meta, progress_token)
     async with reply.deadline.start(SECONDS):
         return await speech.call(made, reply)

@@ -11,11 +11,6 @@ import tools
 import wire
 from wire import META, SESSIONED, STATELESS, Message
 
-CAPABILITIES = {
-    "logging": {},
-    "tools": {"listChanged": True},
-    "resources": {"subscribe": True, "listChanged": True},
-}
 ABOUT = {"name": "fake", "version": "1"}
 NOT_FOUND, INVALID = -32601, -32600
 UNSUPPORTED = -32022
@@ -77,7 +72,10 @@ class Server:
             self.probe = request
         elif self.era == "stateless":
             wire.answer(
-                request, supportedVersions=[STATELESS], capabilities=CAPABILITIES, **self.cached()
+                request,
+                supportedVersions=[STATELESS],
+                capabilities=self.capabilities(),
+                **self.cached(),
             )
         else:
             wire.refuse(request, NOT_FOUND, "Method not found")
@@ -86,6 +84,14 @@ class Server:
         """Return what a result that may be kept has."""
         return {"ttlMs": 0, "cacheScope": "private", "_meta": {META + "serverInfo": ABOUT}}
 
+    def capabilities(self) -> Message:
+        """Return what is offered."""
+        return {
+            "logging": {},
+            "tools": {"listChanged": True},
+            "resources": {"subscribe": not self.options.no_subscribe, "listChanged": True},
+        }
+
     def initialize(self, request: Message) -> None:
         """Open the session, unless it is too late for that."""
         if self.era == "stateless" or (self.options.first_only and len(self.seen) > 1):
@@ -93,7 +99,9 @@ class Server:
             if self.options.discover == "late" and self.probe is not None:
                 self.discover(self.probe)
             return
-        wire.answer(request, protocolVersion=SESSIONED, capabilities=CAPABILITIES, serverInfo=ABOUT)
+        wire.answer(
+            request, protocolVersion=SESSIONED, capabilities=self.capabilities(), serverInfo=ABOUT
+        )
 
     def list_tools(self, request: Message) -> None:
         """List the tools."""
@@ -146,6 +154,9 @@ def options() -> argparse.Namespace:
         "--first-only", action="store_true", help="initialize must be the first message"
     )
     parser.add_argument("--no-listen", action="store_true", help="there are no subscriptions")
+    parser.add_argument(
+        "--no-subscribe", action="store_true", help="there are no updates of resources"
+    )
     parser.add_argument("--say", default="", help="what is written to stdout at first")
     return parser.parse_args()
 

@@ -58,6 +58,18 @@ class StatelessStdio:
     async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
         """Hold a subscription open, with another one in its place whenever the resources change."""
         self._channel.hear = hear
+        try:
+            last = await self._subscribed(hear, ready)
+        except BackendFailed:
+            await self._channel.until_lost(0)
+            raise
+        if isinstance(last, jsonrpc.Response) and last.is_error:
+            # It cannot be listened to: its lists are asked for again now and then; its loss shows at once.
+            ready()
+            await self._channel.until_lost(_UNHEARD_SECONDS)
+
+    async def _subscribed(self, hear: Hear, ready: Callable[[], None]) -> jsonrpc.Message:
+        """Follow one subscription after the other to the message that ends the last one."""
         old: Exchange | None = None
         while True:
             async with self._channel.exchange(self._subscription) as exchange:
@@ -66,12 +78,8 @@ class StatelessStdio:
                     self._channel.cancel(old.identity)
                 last = await self._heard(exchange, hear, ready)
             if last is not None:
-                break
+                return last
             old, ready = exchange, _open_already
-        if isinstance(last, jsonrpc.Response) and last.is_error:
-            # It cannot be listened to: its lists are asked for again now and then; its loss shows at once.
-            ready()
-            await self._channel.until_lost(_UNHEARD_SECONDS)
 
     def _subscription(self, identity: bytes) -> bytes:
         self._wanted = frozenset(self._uris)
