@@ -15,6 +15,7 @@ from vmcp.net.tls import context
 # Many servers drop a connection that was idle for 5 s; below that a request never meets one that is closing.
 _IDLE_SECONDS = 4.0
 _CONNECT_SECONDS = 10.0
+_HEADER_LIMIT = 64 * 2**10
 _SKIPPED = ("User-Agent", "Accept-Encoding", "Accept", "Content-Type")
 
 
@@ -104,6 +105,8 @@ class HttpClient:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
                 skip_auto_headers=_SKIPPED,
                 auto_decompress=True,
+                max_line_size=_HEADER_LIMIT,
+                max_field_size=_HEADER_LIMIT,
                 read_bufsize=2**18,
             )
         return pool

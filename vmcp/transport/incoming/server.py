@@ -8,6 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vmcp.errors import CannotListen
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
@@ -16,6 +17,37 @@ from vmcp.transport.incoming.limits import HEADER_LIMIT
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _BACKLOG = 2048
+# Longer than clients and balancers keep an idle connection, so that it is never ours that closes under a request.
+_KEEP_ALIVE_SECONDS = 75
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+
+class Connection(HttpToolsProtocol):
+    """A client's connection, of which a head that never ends does not fill the memory."""
+
+    _in_head = True
+    _head_bytes = 0
+
+    def on_message_begin(self) -> None:
+        """Begin to count a head."""
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Count no more: a body has limits of its own."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; what is still no whole head past the limit gets 431 and the connection is closed."""
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEADER_LIMIT and not self.transport.is_closing():
+                self.transport.write(_TOO_LARGE)
+                self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -50,7 +82,8 @@ def server(app: Application, grace_seconds: float) -> Server:
         uvicorn.Config(
             app,
             loop="none",
-            http="httptools",
+            http=Connection,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -59,7 +92,6 @@ def server(app: Application, grace_seconds: float) -> Server:
             server_header=False,
             date_header=False,
             backlog=_BACKLOG,
-            h11_max_incomplete_event_size=HEADER_LIMIT,
             timeout_graceful_shutdown=int(grace_seconds) or 1,
         )
     )
