@@ -215,12 +215,20 @@ async def test_what_is_no_notification_of_the_protocol_reaches_no_call(channel: 
         assert waiting(call) == []
 
 
-async def test_changes_are_heard_by_the_listener_and_not_by_calls(channel: Channel) -> None:
+@pytest.mark.parametrize(
+    "params",
+    [b"{}", b'{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}', b'{"_meta":[]}'],
+    ids=["no tag", "tagged with a call", "malformed tag"],
+)
+async def test_changes_are_heard_by_the_listener_and_not_by_calls(
+    channel: Channel, params: bytes
+) -> None:
     heard: list[str] = []
     channel.hear = lambda message: heard.append(message.method)
     async with AsyncExitStack() as stack:
         call = await in_flight(channel, stack, sessioned_client())
-        channel.heard(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        method = b"notifications/tools/list_changed"
+        channel.heard(b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method, params))
 
         assert heard == ["notifications/tools/list_changed"]
         assert waiting(call) == []

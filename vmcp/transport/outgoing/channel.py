@@ -266,7 +266,7 @@ class Channel:
             exchange = self._concerned(params.get(b'"requestId"') or b"")
         elif method in _TOLD_UNASKED:
             exchange = self._open.get(_subscription(params))
-            if exchange is None:
+            if exchange is None or exchange.call is not None:
                 self.hear(message)
                 return
         else:
