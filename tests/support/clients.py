@@ -242,11 +242,15 @@ def _message(identity: Any, method: str, params: Json | None) -> Json:
 
 @asynccontextmanager
 async def sessioned(
-    url: str, capabilities: Json | None = None, name: str = "sessioned"
+    url: str,
+    capabilities: Json | None = None,
+    name: str = "sessioned",
+    version: str = "2025-11-25",
 ) -> AsyncIterator[SessionedClient]:
     """Give a client with a session, which ends with the block."""
     async with aiohttp.ClientSession() as http, asyncio.TaskGroup() as tasks:
         client = SessionedClient(http, tasks, url)
+        client.version = version
         await client.initialize(capabilities or {}, name)
         yield client
         await client.end()

@@ -35,13 +35,15 @@ class BackendSession:
 class SessionedFake(Fake):
     """Knows sessions and streams, and nothing of the stateless era.
 
-    `lost` is how it says that a session is unknown. Without `gives_ids` all share one session.
+    `lost` is how it says that a session is unknown; with `forgets_calls` it says so to every call. Without
+    `gives_ids` all share one session.
     """
 
     def __init__(self, **tools: Callable[[Invocation], Awaitable[Json]]) -> None:
         super().__init__(**tools)
         self.sessions: dict[str | None, BackendSession] = {}
         self.lost = UNKNOWN_SESSION
+        self.forgets_calls = False
         self.gives_ids = True
         self.has_stream = True
         self._numbers = itertools.count(1)
@@ -111,7 +113,7 @@ class SessionedFake(Fake):
         if self.gives_ids and heard.session is None:
             raise Fault(-32000, "Bad Request: Server not initialized", status=400)
         session = self.sessions.get(heard.session)
-        if session is None:
+        if session is None or (self.forgets_calls and heard.method == "tools/call"):
             raise self.lost
         return session
 

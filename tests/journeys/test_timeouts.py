@@ -1,0 +1,123 @@
+"""The time limit of a backend governs the whole of a call, whatever it says meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.journeys.pairs import at_both_backs, backend, client, in_both_fronts
+from tests.support.backends import serving
+from tests.support.clients import named, sessioned, stateless, words
+from tests.support.gateways import config, gateway_of
+from tests.support.sessioned_backend import SessionedFake
+from tests.support.shelf import Invocation, Json, text
+
+
+async def never(_: Invocation) -> Json:
+    """A tool that does not end by itself."""
+    return await asyncio.get_running_loop().create_future()
+
+
+async def talks(invocation: Invocation) -> Json:
+    """A tool that never ends and always says something."""
+    done = 0
+    while True:
+        done += 1
+        invocation.progress(done)
+        looked = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.02, looked.set_result, None)
+        await looked
+
+
+def limits(**seconds: str) -> Json:
+    return {"timeouts": {"default": "10s", "perWorkload": seconds}}
+
+
+@in_both_fronts
+@at_both_backs
+async def test_a_slow_call_works_where_it_may_and_fails_where_it_may_not(
+    front: str, back: str
+) -> None:
+    go_on = asyncio.Event()
+
+    async def slow(_: Invocation) -> Json:
+        await go_on.wait()
+        return text("at last")
+
+    a, b = backend(back, slow=slow), backend(back, never=never)
+    async with serving(a, b), gateway_of(config(a, b, operational=limits(b="200ms"))) as served:
+        async with client(front, served.url) as caller:
+            patient = caller.call("slow")
+            await a.first("tools/call")
+
+            failed = await (await caller.call("never")).end()
+            go_on.set()
+
+            assert failed["error"]["code"] == -32603
+            assert failed["error"]["data"] == {"backend": "b", "reason": "TimedOut"}
+            assert "0.2 s" in failed["error"]["message"]
+            assert words((await (await patient).end())["result"]) == "at last"
+            assert await b.cancelled.first(bool) == "never"
+        await served.is_idle()
+
+
+@pytest.mark.parametrize("name", ["never", "talks"])
+async def test_a_sessioned_backend_is_told_that_the_time_is_over(name: str) -> None:
+    fake = SessionedFake(never=never, talks=talks)
+    async with (
+        serving(fake),
+        gateway_of(config(fake, operational=limits(a="100ms"))) as served,
+        sessioned(served.url) as caller,
+    ):
+        sent = caller.call(name, progressToken=1)
+
+        told = await fake.first("notifications/cancelled")
+
+        assert told.params["requestId"] == (await fake.first("tools/call")).message["id"]
+        assert told.session == (await fake.first("tools/call")).session
+        assert (await (await sent).end())["error"]["data"]["reason"] == "TimedOut"
+
+
+@in_both_fronts
+@at_both_backs
+async def test_progress_does_not_extend_the_time(front: str, back: str) -> None:
+    fake = backend(back, talks=talks)
+    async with serving(fake), gateway_of(config(fake, operational=limits(a="150ms"))) as served:
+        async with client(front, served.url) as caller:
+            answer = await caller.call("talks", progressToken="t")
+
+            end = await answer.end()
+
+            assert end["error"]["data"]["reason"] == "TimedOut"
+            assert answer.notes
+            assert await fake.cancelled.first(bool) == "talks"
+        await served.is_idle()
+
+
+@in_both_fronts
+async def test_a_backend_that_opens_no_session_in_time_is_no_exception(front: str) -> None:
+    fake = SessionedFake()
+    async with serving(fake), gateway_of(config(fake, operational=limits(a="150ms"))) as served:
+        async with client(front, served.url) as caller:
+            gate = fake.hold("initialize")
+
+            error = await caller.refused("tools/call", named("echo"))
+            gate.set()
+
+            assert error["data"] == {"backend": "a", "reason": "TimedOut"}
+        await served.is_idle()
+
+
+async def test_a_session_that_was_opened_too_late_for_its_call_is_ended() -> None:
+    fake = SessionedFake()
+    async with serving(fake), gateway_of(config(fake, operational=limits(a="150ms"))) as served:
+        async with stateless(served.url) as caller:
+            gate = fake.hold("notifications/initialized")
+
+            error = await caller.refused("tools/call", named("echo"))
+            gate.set()
+
+            assert error["data"]["reason"] == "TimedOut"
+            assert (await fake.first("DELETE")).session == "session-2"
+        await served.is_idle()
