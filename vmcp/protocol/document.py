@@ -10,6 +10,7 @@ import msgspec
 
 from vmcp.model.document import Document
 
+# What a message without params has. An empty object that was sent is another Document with no members.
 EMPTY = Document(())
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -192,6 +192,11 @@ def _is_id(raw: bytes) -> bool:
     return raw[:1] == b'"' or raw[:1].isdigit() or raw[:1] == b"-"
 
 
+def params_json(params: Document) -> bytes | None:
+    """Return params as raw JSON, None where a message has none."""
+    return None if params is EMPTY else params.join()
+
+
 def request(identity: bytes, method: bytes, params: bytes | None) -> bytes:
     """Write a request; `method` is raw JSON."""
     if params is None:

@@ -251,7 +251,7 @@ class SessionedEndpoint:
         if message.method == "notifications/cancelled":
             session.cancel(message.params.get(b'"requestId"') or b"")
             return
-        params = message.params.join() if message.params.members else None
+        params = jsonrpc.params_json(message.params)
         await self._gateway.notified(session.client, message.method, params)
 
     async def get(self, request: HttpRequest) -> None:

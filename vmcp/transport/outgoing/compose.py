@@ -48,7 +48,7 @@ def sessioned(call: Call, identity: bytes) -> bytes:
     params = call.params
     if call.meta is not None and not _is_its_own(call, Era.SESSIONED):
         params = _with_meta(params, _sessioned_meta(call, call.meta, identity))
-    return jsonrpc.request(identity, method_json(call.method), _params(params))
+    return jsonrpc.request(identity, method_json(call.method), jsonrpc.params_json(params))
 
 
 def _is_its_own(call: Call, era: Era) -> bool:
@@ -64,10 +64,6 @@ def _sessioned_meta(call: Call, meta: Document, identity: bytes) -> Document:
 
 def _with_meta(params: Document, meta: Document) -> Document:
     return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
-
-
-def _params(params: Document) -> bytes | None:
-    return params.join() if params.members else None
 
 
 def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
@@ -108,7 +104,7 @@ def own_request(method: str, identity: bytes, params: Document, era: Era, info: 
     if era is Era.STATELESS:
         meta = Document(stateless_meta(WIDEST_CAPABILITIES, info))
         params = params.with_member(_META, meta.join())
-    return jsonrpc.request(identity, method_json(method), _params(params))
+    return jsonrpc.request(identity, method_json(method), jsonrpc.params_json(params))
 
 
 def subscription(uris: Iterable[str]) -> Document:

@@ -75,7 +75,7 @@ async def _ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
     if asked.method not in ASKS:
         await send(asked.id, NOT_ASKED)
         return
-    params = asked.params.join() if asked.params.members else None
+    params = jsonrpc.params_json(asked.params)
     wanted = Ask((Request(asked.id.decode(), asked.method, params),), Live())
     reply.deadline.pause()
     try:

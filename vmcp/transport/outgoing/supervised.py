@@ -10,11 +10,13 @@ from contextlib import AbstractAsyncContextManager
 
 from vmcp.gateway.ports import Findings, Reply
 from vmcp.model.backend import Backend
+from vmcp.model.document import Document
 from vmcp.model.inventory import Inventory
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import MalformedJson, unquote
+from vmcp.protocol.document import MalformedJson, split, unquote
 from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.protocol.jsonrpc import Notification
+from vmcp.protocol.methods import META_SUBSCRIPTION
 from vmcp.transport.outgoing import listing
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.speech import EraContradicted, NoStream, Refused, Speech
@@ -38,6 +40,7 @@ _CHANGES = {
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
 }
 _UPDATED = "notifications/resources/updated"
+_META = b'"_meta"'
 
 Connect = Callable[[], AbstractAsyncContextManager[Speech]]
 
@@ -122,9 +125,10 @@ class SupervisedBackend:
         """Report an update of a resource."""
         try:
             uri = unquote(message.params.get(b'"uri"') or b"")
+            params = _untagged(message.params).join()
         except MalformedJson:
             return
-        self._findings.resource_updated(self.backend.key, uri, message.params.join())
+        self._findings.resource_updated(self.backend.key, uri, params)
 
     async def _speaking(self) -> Speech:
         if self._speech is None:
@@ -192,6 +196,15 @@ class SupervisedBackend:
         """End what is kept for a client."""
         if self._speech is not None:
             await self._speech.release(client)
+
+
+def _untagged(params: Document) -> Document:
+    """Return params without the mark of the stream that they came on, which is our own."""
+    raw = params.get(_META)
+    if raw is None or META_SUBSCRIPTION not in raw:
+        return params
+    meta = split(raw).without(META_SUBSCRIPTION)
+    return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
 
 
 class _Attendance:
