@@ -232,8 +232,8 @@ class Channel:
     def heard(self, line: bytes) -> None:
         """Bring a line to whom it concerns."""
         try:
-            message = _message(line)
-        except (Failure, UnicodeDecodeError):
+            message = jsonrpc.read_peer(line)
+        except Failure:
             self._noise.heard(line)
             self._fail(answered_id(line, line[-1024:]), "InvalidAnswer", "its answer is malformed.")
             return
@@ -309,12 +309,6 @@ class Channel:
         fit = [exchange for exchange in calls if exchange.may_be_asked(method)]
         callers = {exchange.call.client.caller for exchange in calls if exchange.call is not None}
         return fit[0] if len(fit) == 1 and len(callers) == 1 else None
-
-
-def _message(line: bytes) -> jsonrpc.Message:
-    if not line.isascii():
-        line.decode()
-    return jsonrpc.read_peer(line)
 
 
 def _subscription(params: Document) -> bytes:
