@@ -57,7 +57,8 @@ async def _notified(
     message: jsonrpc.Notification, call: Call, reply: Reply, asks: dict[bytes, asyncio.Task[None]]
 ) -> None:
     if message.method == "notifications/cancelled":
-        _drop(asks, message.params.get(b'"requestId"'))
+        if (identity := message.params.get(b'"requestId"')) is not None:
+            _drop(asks, identity)
     elif (note := answers.note(call, message)) is not None:
         await reply.note(note)
 

@@ -14,17 +14,16 @@ from vmcp.net.client import Response
 from vmcp.protocol import headers as header_values
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import EMPTY, MalformedJson, split, split_array, unquote
+from vmcp.protocol.document import EMPTY, MalformedJson, split, unquote
 from vmcp.protocol.failures import (
-    HEADER_MISMATCH,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
     BackendFailed,
 )
-from vmcp.protocol.methods import META_SERVER_INFO, NAMED, STATELESS_VERSION
+from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
+from vmcp.transport.outgoing.discovery import peer_of, resources_subscribe
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
@@ -148,20 +147,38 @@ class StatelessHttp:
         )
 
     async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
-        """Hold a subscription open; it is opened anew, by the caller's next turn, when its resources change."""
+        """Hold a subscription open, and the next one whenever the resources that it asks for change."""
         self._changed.clear()
         response = await self._subscribed()
+        while True:
+            found = await self._heard(response, hear, ready)
+            if not isinstance(found, Response):
+                break
+            response, ready = found, _open_already
+        if found is not None:
+            raise found
+
+    async def _heard(
+        self, response: Response, hear: Hear, ready: Callable[[], None]
+    ) -> Response | BackendFailed | None:
+        """Follow a subscription to its end, or until the next one is open, so that nothing is missed."""
         async with asyncio.TaskGroup() as tasks:
             hearing = tasks.create_task(self._hear(response, hear, ready))
-            watching = tasks.create_task(self._watch(hearing))
-            await asyncio.wait((hearing,))
-            watching.cancel()
-        if not hearing.cancelled() and (failure := hearing.result()) is not None:
-            raise failure
+            renewing = tasks.create_task(self._renewed())
+            await asyncio.wait((hearing, renewing), return_when=asyncio.FIRST_COMPLETED)
+            hearing.cancel()
+            renewing.cancel()
+        return hearing.result() if renewing.cancelled() else renewing.result()
 
-    async def _watch(self, hearing: asyncio.Task[BackendFailed | None]) -> None:
+    async def _renewed(self) -> Response | BackendFailed:
         await self._changed.wait()
-        hearing.cancel()
+        self._changed.clear()
+        try:
+            return await self._subscribed()
+        except NoStream:
+            return BackendFailed(self._pipe.name, "ConnectionLost", "it takes no subscription now.")
+        except BackendFailed as failure:
+            return failure
 
     async def _subscribed(self) -> Response:
         identity = self._ids.next()
@@ -222,37 +239,5 @@ def _name_header(raw: bytes) -> str:
     return header_values.encode(unquote(raw))
 
 
-def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
-    """Read the answer to server/discover; raise EraContradicted where it is none of a stateless server."""
-    try:
-        result = answers.result(found, backend)
-    except Refused as refused:
-        if refused.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
-            raise BackendFailed(
-                backend, "InvalidAnswer", f"it refused server/discover with code {refused.code}."
-            ) from None
-        raise EraContradicted(f"server/discover was refused with code {refused.code}") from None
-    try:
-        versions = [
-            unquote(item) for item in split_array(result.get(b'"supportedVersions"') or b"[]")
-        ]
-        if STATELESS_VERSION not in versions:
-            raise EraContradicted("it does not list the stateless revision")
-        meta = split(result.get(b'"_meta"') or b"{}")
-        instructions = result.get(b'"instructions"')
-        return Peer(
-            Era.STATELESS,
-            STATELESS_VERSION,
-            split(result.get(b'"capabilities"') or b"{}"),
-            meta.get(META_SERVER_INFO) or b"{}",
-            unquote(instructions)
-            if instructions is not None and instructions[:1] == b'"'
-            else None,
-        )
-    except MalformedJson:
-        raise EraContradicted("its answer to server/discover is malformed") from None
-
-
-def resources_subscribe(peer: Peer) -> bool:
-    """Tell whether a backend offers updates of single resources."""
-    return b'"subscribe":true' in (peer.capabilities.get(b'"resources"') or b"").replace(b" ", b"")
+def _open_already() -> None:
+    """Say nothing: another subscription was open all the time."""

@@ -14,10 +14,10 @@ from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import BackendFailed
 from vmcp.transport.outgoing import process, stdio_sessioned, stdio_stateless
 from vmcp.transport.outgoing.channel import Channel, Exchange
+from vmcp.transport.outgoing.discovery import peer_of
 from vmcp.transport.outgoing.identity import Ids
 from vmcp.transport.outgoing.levels import Levels
 from vmcp.transport.outgoing.speech import EraContradicted, Speech
-from vmcp.transport.outgoing.stateless import peer_of
 
 _PROBE_SECONDS = 2.0
 # How long the answer to a probe may come after the refusal of what was tried next.

@@ -14,9 +14,9 @@ from vmcp.protocol.document import EMPTY, MalformedJson, split
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.transport.outgoing import answers, compose
 from vmcp.transport.outgoing.channel import ACKNOWLEDGED, CANCELLED, Channel, Exchange
+from vmcp.transport.outgoing.discovery import resources_subscribe
 from vmcp.transport.outgoing.identity import OUR_INFO
 from vmcp.transport.outgoing.speech import Hear, Refused
-from vmcp.transport.outgoing.stateless import resources_subscribe
 
 # How long a process that cannot be listened to is left alone before its lists count as stale.
 _UNHEARD_SECONDS = 30.0

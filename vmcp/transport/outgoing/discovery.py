@@ -1,0 +1,47 @@
+"""What a stateless backend says of itself, whichever way it was asked."""
+
+from __future__ import annotations
+
+from vmcp.model.inventory import Era, Peer
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.document import MalformedJson, split, split_array, unquote
+from vmcp.protocol.failures import HEADER_MISMATCH, MISSING_CAPABILITY, BackendFailed
+from vmcp.protocol.methods import META_SERVER_INFO, STATELESS_VERSION
+from vmcp.transport.outgoing import answers
+from vmcp.transport.outgoing.speech import EraContradicted, Refused
+
+
+def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
+    """Read the answer to server/discover; raise EraContradicted where it is none of a stateless server."""
+    try:
+        result = answers.result(found, backend)
+    except Refused as refused:
+        if refused.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
+            raise BackendFailed(
+                backend, "InvalidAnswer", f"it refused server/discover with code {refused.code}."
+            ) from None
+        raise EraContradicted(f"server/discover was refused with code {refused.code}") from None
+    try:
+        versions = [
+            unquote(item) for item in split_array(result.get(b'"supportedVersions"') or b"[]")
+        ]
+        if STATELESS_VERSION not in versions:
+            raise EraContradicted("it does not list the stateless revision")
+        meta = split(result.get(b'"_meta"') or b"{}")
+        instructions = result.get(b'"instructions"')
+        return Peer(
+            Era.STATELESS,
+            STATELESS_VERSION,
+            split(result.get(b'"capabilities"') or b"{}"),
+            meta.get(META_SERVER_INFO) or b"{}",
+            unquote(instructions)
+            if instructions is not None and instructions[:1] == b'"'
+            else None,
+        )
+    except MalformedJson:
+        raise EraContradicted("its answer to server/discover is malformed") from None
+
+
+def resources_subscribe(peer: Peer) -> bool:
+    """Tell whether a backend offers updates of single resources."""
+    return b'"subscribe":true' in (peer.capabilities.get(b'"resources"') or b"").replace(b" ", b"")
