@@ -122,13 +122,11 @@ async def initialized(pipe: HttpPipe, session: BackendSession) -> None:
             response = await pipe.post(body, session.headers)
             response.close()
     except (BackendFailed, TimeoutError) as error:
-        reason = type(error).__name__
-        log.warning("initialized was not taken", extra={"backend": pipe.name, "reason": reason})
-        return
-    if response.status >= 400:
-        log.warning(
-            "initialized was refused", extra={"backend": pipe.name, "status": response.status}
-        )
+        found: str | int = type(error).__name__
+    else:
+        found = response.status
+    if found not in range(400) and pipe.is_news("initialized was not taken"):
+        log.warning("initialized was not taken", extra={"backend": pipe.name, "answer": found})
 
 
 async def end(pipe: HttpPipe, session: BackendSession) -> None:

@@ -25,7 +25,8 @@ class HttpConnector:
     def __init__(
         self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient, errands: Errands
     ) -> None:
-        pipe, ids = HttpPipe(backend, endpoint, http), Ids()
+        self._pipe = pipe = HttpPipe(backend, endpoint, http)
+        ids = Ids()
         self._stateless = StatelessHttp(backend, pipe, ids)
         self._sessioned = SessionedHttp(backend, pipe, ids, errands)
         # The stateless era is asked for first; after that the one that was found.
@@ -37,6 +38,7 @@ class HttpConnector:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Speech]:
         """Open the connection for the block; raise BackendFailed or EraContradicted."""
+        self._pipe.begin_again()
         speech = await self._open()
         try:
             yield speech

@@ -27,9 +27,10 @@ class HttpPipe:
 
     def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient) -> None:
         self.name = backend.name
-        self._url = URL(endpoint.url)
+        self._configured = self._url = URL(endpoint.url)
         self._ca_bundle = endpoint.ca_bundle
         self._http = http
+        self._said: set[str] = set()
         self._passthrough = (*TRACE_HEADERS, *backend.passthrough)
         self._static = {
             "Content-Type": JSON,
@@ -63,33 +64,34 @@ class HttpPipe:
         (await self._send("DELETE", wanted, None)).close()
 
     async def _send(self, method: str, headers: Mapping[str, str], body: bytes | None) -> Response:
+        url = self._url
         for _ in range(_MOST_REDIRECTS + 1):
             try:
-                response = await self._http.send(method, self._url, headers, body, self._ca_bundle)
+                response = await self._http.send(method, url, headers, body, self._ca_bundle)
             except NetError as error:
                 raise lost(self.name, error) from None
             if not 300 <= response.status < 400:
+                self._url = url
                 return response
             response.close()
-            self._url = self._redirected(response)
+            url = self._redirected(url, response)
         raise BackendFailed(self.name, "Redirected", "it redirects in a circle.")
 
-    def _redirected(self, response: Response) -> URL:
-        location = response.header("Location")
-        if response.status not in (307, 308) or location is None:
-            raise BackendFailed(
-                self.name,
-                "Redirected",
-                f"it answered with status {response.status}, which changes the request.",
-            )
-        target = self._url.join(URL(location))
-        if target.origin() != self._url.origin():
-            raise BackendFailed(
-                self.name,
-                "Redirected",
-                "it redirects to another origin; no credential leaves the first one.",
-            )
-        return target
+    def _redirected(self, url: URL, response: Response) -> URL:
+        try:
+            return target(url, response.status, response.header("Location"))
+        except ValueError as error:
+            raise BackendFailed(self.name, "Redirected", f"{error}.") from None
+
+    def is_news(self, what: str) -> bool:
+        """Tell whether this is the first time that something is said of this backend."""
+        is_new = what not in self._said
+        self._said.add(what)
+        return is_new
+
+    def begin_again(self) -> None:
+        """Forget a redirect that was followed: where it led may be gone."""
+        self._url = self._configured
 
     async def read(self, response: Response, limit: int = answers.BODY_LIMIT) -> bytes:
         """Return the body of an answer; raise BackendFailed."""
@@ -163,6 +165,24 @@ def _credential(backend: Backend) -> dict[str, str]:
             return {"Authorization": f"Bearer {auth.token.reveal()}"}
         case _:
             assert_never(auth)
+
+
+def target(url: URL, status: int, location: str | None) -> URL:
+    """Return where a redirect leads; raise ValueError with what is wrong with it."""
+    if status not in (307, 308):
+        raise ValueError(f"it answered with status {status}, which changes the request")
+    if location is None:
+        raise ValueError("it redirects without saying where")
+    try:
+        found = url.join(URL(location))
+        is_same = found.origin() == url.origin()
+    except ValueError:
+        raise ValueError("it redirects to what is no URL") from None
+    if is_same:
+        # User and password in a URL would become a credential in the place of ours.
+        return found.with_user(None)
+    where = "from https to http" if url.scheme == "https" == f"{found.scheme}s" else "elsewhere"
+    raise ValueError(f"it redirects {where}, to another origin, which no credential leaves for")
 
 
 def lost(name: str, error: NetError) -> BackendFailed:
