@@ -171,7 +171,7 @@ class RawBackend:
             await self._stream(receive, send, listening=sent, identity=envelope["id"])
             return
         self._keep(sent)
-        if "id" not in envelope:
+        if "id" not in envelope or not sent.method:
             await _respond(send, 202)
         else:
             await self._answer(sent, envelope["id"], send)
