@@ -210,3 +210,14 @@ async def serving(*fakes: Fake) -> AsyncIterator[None]:
     finally:
         for fake in fakes:
             await fake.stop()
+
+
+@asynccontextmanager
+async def replacing(old: Fake, new: Fake) -> AsyncIterator[None]:
+    """Stop a fake and let another one take its place, on the same port, for the block."""
+    await old.stop()
+    await new.start(old.port)
+    try:
+        yield
+    finally:
+        await new.stop()

@@ -67,7 +67,7 @@ class Dispatch:
         if entry is None:
             raise UnknownName(f"Unknown tool: {name_of(call.params, _NAME)}")
         call = _for_headers(call, entry)
-        done = await self._forward(call, _NAME, entry, reply, catalog)
+        done = await self._forward(call, _NAME, entry, reply)
         if not done.is_error:
             self._links.learn(_holder(call.client), entry.backend, done.payload)
         return done
@@ -76,11 +76,11 @@ class Dispatch:
         entry = catalog.prompt(name_of(call.params, _NAME))
         if entry is None:
             raise UnknownName(f"Unknown prompt: {name_of(call.params, _NAME)}")
-        return await self._forward(call, _NAME, entry, reply, catalog)
+        return await self._forward(call, _NAME, entry, reply)
 
-    async def _resource(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
+    async def _resource(self, call: Call, reply: Reply, _catalog: Catalog) -> Done:
         key = self.owner(call.client, name_of(call.params, _URI))
-        return await self._carry(call, key, reply, catalog)
+        return await self._carry(call, key, reply)
 
     def owner(self, client: Client, uri: str) -> ObjectKey:
         """Return the backend that serves a URI to a client; raise UnknownName."""
@@ -104,22 +104,20 @@ class Dispatch:
             raise UnknownName(
                 "The prompt or resource template that the reference names is unknown."
             )
-        return await self._carry(call, entry.backend, reply, catalog)
+        return await self._carry(call, entry.backend, reply)
 
-    async def _unknown(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
+    async def _unknown(self, call: Call, reply: Reply, _catalog: Catalog) -> Done:
         """Pass a method that we do not know to the only backend there is."""
         if len(self._pool.members) != 1:
             raise UnknownMethod(f"Method not found: {call.method}")
-        return await self._carry(call, next(iter(self._pool.members)), reply, catalog)
+        return await self._carry(call, next(iter(self._pool.members)), reply)
 
-    async def _forward(
-        self, call: Call, member: bytes, entry: Entry, reply: Reply, catalog: Catalog
-    ) -> Done:
+    async def _forward(self, call: Call, member: bytes, entry: Entry, reply: Reply) -> Done:
         if entry.renamed:
             call.params = call.params.with_member(member, entry.own_json)
-        return await self._carry(call, entry.backend, reply, catalog)
+        return await self._carry(call, entry.backend, reply)
 
-    async def _carry(self, call: Call, key: ObjectKey, reply: Reply, catalog: Catalog) -> Done:
+    async def _carry(self, call: Call, key: ObjectKey, reply: Reply) -> Done:
         member = self._pool.members.get(key)
         if member is None:
             raise BackendFailed(key.name, "Unreachable", "it was removed.")
@@ -128,8 +126,8 @@ class Dispatch:
         end = await _bounded(member, call, reply)
         if isinstance(end, Ask):
             return self._asked(end, call, key, member)
-        peer = catalog.peers.get(key)
-        if peer is not None and peer.era is not call.client.era:
+        era = self._views.era_of(key)
+        if era is not None and era is not call.client.era:
             return crossed(end, call.method, call.params, call.client.era)
         return end
 

@@ -10,7 +10,7 @@ from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
 from vmcp.latest import Latest
 from vmcp.model.identity import Caller
-from vmcp.model.inventory import Inventory
+from vmcp.model.inventory import Era, Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
@@ -36,6 +36,11 @@ class Views:
     def catalog_of(self, _caller: Caller) -> Catalog:
         """Return the catalog of a caller; today all see the same."""
         return self.catalog.value
+
+    def era_of(self, backend: ObjectKey) -> Era | None:
+        """Return the era of a backend as it was found last: the catalog may still show an older one."""
+        inventory = self._known.value.get(backend)
+        return None if inventory is None else inventory.peer.era
 
     async def run(self) -> None:
         """Follow the inputs until cancelled."""

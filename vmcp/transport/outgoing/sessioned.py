@@ -14,7 +14,12 @@ from vmcp.net.client import Response
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done
 from vmcp.protocol.document import quote, split
-from vmcp.protocol.failures import INVALID_REQUEST, BackendFailed
+from vmcp.protocol.failures import (
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    UNSUPPORTED_VERSION,
+    BackendFailed,
+)
 from vmcp.protocol.methods import NEWEST_SESSIONED
 from vmcp.transport.outgoing import answers, compose, handshake, relay
 from vmcp.transport.outgoing.errands import Errands
@@ -29,6 +34,8 @@ log = logging.getLogger(__name__)
 _STREAM_SECONDS = 10.0
 # How servers in practice say with status 400 that a session is gone.
 _SESSION_CODES = (INVALID_REQUEST, -32000, -32001)
+# What only a server of the other era answers with.
+_STATELESS_CODES = (HEADER_MISMATCH, UNSUPPORTED_VERSION)
 
 
 class SessionGone(Exception):
@@ -55,9 +62,14 @@ class SessionedHttp:
 
     async def open(self) -> Peer:
         """Open our own session; raise BackendFailed, or EraContradicted if the backend refuses."""
-        self._own = await handshake.initialize(
-            self._pipe, self._ids, compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED
-        )
+        try:
+            self._own = await handshake.initialize(
+                self._pipe, self._ids, compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED
+            )
+        except EraContradicted:
+            # Whoever is there now knows nothing of the sessions of clients.
+            self._sessions.forget_all()
+            raise
         await handshake.initialized(self._pipe, self._own)
         return self._own.peer
 
@@ -89,6 +101,8 @@ class SessionedHttp:
                 found = await self._answer(session, response, identity)
         except SessionGone:
             raise BackendFailed(self._pipe.name, "SessionLost", "our session is gone.") from None
+        except EraContradicted as error:
+            raise BackendFailed(self._pipe.name, "InvalidAnswer", f"{error}.") from None
         except TimeoutError:
             raise BackendFailed(
                 self._pipe.name, "TimedOut", f"no answer to {method} in time."
@@ -174,14 +188,9 @@ class SessionedHttp:
     async def _open_for(self, client: Client) -> BackendSession:
         capabilities = compose.declared(client, Era.SESSIONED, split(client.capabilities))
         version = client.version if client.era is Era.SESSIONED else NEWEST_SESSIONED
-        try:
-            session = await handshake.initialize(
-                self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
-            )
-        except EraContradicted as error:
-            raise BackendFailed(
-                self._pipe.name, "SessionLost", f"no session was opened: {error}."
-            ) from None
+        session = await handshake.initialize(
+            self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
+        )
         try:
             await handshake.initialized(self._pipe, session)
             await self._set_level(session, client)
@@ -243,8 +252,11 @@ class SessionedHttp:
             response.close()
             raise SessionGone
         found = await self._pipe.answer(response, identity)
-        if response.status == 400 and answers.code(found) in _SESSION_CODES:
-            raise SessionGone(answers.end(found))
+        if response.status == 400 and (code := answers.code(found)) is not None:
+            if code in _SESSION_CODES:
+                raise SessionGone(answers.end(found))
+            if code in _STATELESS_CODES:
+                raise EraContradicted(f"it refused a request with code {code}", answers.end(found))
         return found
 
     async def _send_answer(self, session: BackendSession, asked: bytes, answer: Answer) -> None:

@@ -61,6 +61,10 @@ class Sessions:
         """Return the session of a client and keep it no more."""
         return self._kept.pop(_key(client), None)
 
+    def forget_all(self) -> None:
+        """Forget all sessions: the backend that knew them is no more."""
+        self._kept.clear()
+
     @asynccontextmanager
     async def _alone(self, key: Key) -> AsyncIterator[None]:
         lock, users = self._locks.get(key, (asyncio.Lock(), 0))

@@ -260,7 +260,8 @@ class _Attendance:
             except NoStream:
                 self._has_stream = False
                 self._heard.set()
-                self._bell.set()
+                # Where there was a stream before, who knows what was not told since it ended.
+                self._ring(listing.ALL_LISTS)
                 await asyncio.get_running_loop().create_future()
             except BackendFailed as failure:
                 # A balancer that cuts silent streams is no loss of the backend: opening it anew tells.
