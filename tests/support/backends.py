@@ -103,11 +103,15 @@ class Fake:
         runner, self._runner = self._runner, None
         if runner is None:
             return
-        for stream in tuple(self._streams):
-            stream.put_nowait(None)
+        self.end_streams()
         for task in tuple(self._tasks):
             task.cancel()
         await runner.cleanup()
+
+    def end_streams(self) -> None:
+        """End all event streams, as a balancer does that dislikes silent ones."""
+        for stream in tuple(self._streams):
+            stream.put_nowait(None)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
