@@ -89,14 +89,6 @@ class Door:
         self, method: str = "POST", headers: Headers = (), body: bytes = b"", path: str = "/mcp"
     ) -> Seen:
         """Send a request and return its whole answer."""
-        pairs = headers.items() if isinstance(headers, Mapping) else headers
-        raw = [
-            (name.lower().encode(), value.encode("latin-1"))
-            for name, value in pairs
-            if value is not None
-        ]
-        scope = {"type": "http", "method": method, "path": path, "headers": raw}
-        scope |= {"query_string": b"", "root_path": "", "http_version": "1.1", "scheme": "http"}
         sent: list[Message] = []
         waiting: list[Message] = [{"type": "http.request", "body": body}]
 
@@ -110,8 +102,33 @@ class Door:
             sent.append(message)
 
         async with asyncio.timeout(SECONDS):
-            await self._front(scope, receive, send)
+            await self._front(_scope(method, path, headers), receive, send)
         return _seen(sent)
+
+    async def opened(self, method: str, headers: Headers, body: bytes = b"") -> tuple[int, str]:
+        """Send a request, leave once the answer has begun, and return its status and media type."""
+        began = asyncio.get_running_loop().create_future()
+        left = asyncio.Event()
+        first = True
+
+        async def receive() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return {"type": "http.request", "body": body}
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                began.set_result(message)
+
+        async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._front(_scope(method, "/mcp", headers), receive, send))
+            start = await began
+            left.set()
+        seen = _seen([start])
+        return seen.status, seen.kind
 
     async def post(
         self, body: bytes | Json, headers: Headers = (), path: str = "/mcp", **more: str | None
@@ -162,6 +179,17 @@ def request(method: str, params: Json | None = None, identity: Any = 1) -> Json:
     return body if params is None else {**body, "params": params}
 
 
+def _scope(method: str, path: str, headers: Headers) -> Json:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    raw = [
+        (name.lower().encode(), value.encode("latin-1"))
+        for name, value in pairs
+        if value is not None
+    ]
+    common = {"query_string": b"", "root_path": "", "http_version": "1.1", "scheme": "http"}
+    return {"type": "http", "method": method, "path": path, "headers": raw, **common}
+
+
 def _seen(sent: list[Message]) -> Seen:
     start, *parts = sent
     headers = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
@@ -183,8 +211,15 @@ async def door(
     server = settings.config.server
     async with app.running(settings, {}) as gateway:
         doors = limits.doors(server.host, server.allowed_hosts, server.allowed_origins)
-        endpoint = Endpoint(gateway, doors, Keeper(SystemClock()))
+        keeper = Keeper(SystemClock())
+        endpoint = Endpoint(gateway, doors, keeper)
         if awaited:
             async with asyncio.timeout(SECONDS):
                 await gateway.readiness.reached()
-        yield Door(Front(endpoint, server.path, lambda: gateway.readiness.is_ready), gateway)
+        front = Front(endpoint, server.path, lambda: gateway.readiness.is_ready)
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(keeper.run())
+            try:
+                yield Door(front, gateway)
+            finally:
+                keeping.cancel()

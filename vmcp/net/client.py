@@ -16,6 +16,7 @@ from vmcp.net.tls import context
 _IDLE_SECONDS = 4.0
 _CONNECT_SECONDS = 10.0
 _HEADER_LIMIT = 64 * 2**10
+_PIECE = 2**18
 _SKIPPED = ("User-Agent", "Accept-Encoding", "Accept", "Content-Type")
 
 
@@ -120,9 +121,13 @@ class HttpClient:
         ca_bundle: str | None,
     ) -> Response:
         """Send a request and return the head of its answer, redirects as they are; raise NetError."""
+        data: bytes | AsyncIterator[bytes] | None = body
+        if body is not None and len(body) > _PIECE:
+            # The library warns of large bodies that come as a whole.
+            headers, data = {**headers, "Content-Length": str(len(body))}, _pieces(body)
         try:
             inner = await self._pool(ca_bundle).request(
-                method, url, headers=headers, data=body, allow_redirects=False
+                method, url, headers=headers, data=data, allow_redirects=False
             )
         except aiohttp.ClientConnectorCertificateError as error:
             raise NetError("tls", _reason(error.certificate_error), sent=False) from None
@@ -145,6 +150,11 @@ class HttpClient:
             await pool.close()
         # aiohttp closes TLS transports in a later turn of the loop.
         await asyncio.sleep(0)
+
+
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(body), _PIECE):
+        yield body[at : at + _PIECE]
 
 
 def _reason(error: BaseException) -> str:

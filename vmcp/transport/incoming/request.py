@@ -8,13 +8,14 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from vmcp.protocol.failures import HeaderMismatch
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, accepted
 
 
 @dataclass(slots=True)
 class HttpRequest:
-    """A request whose headers were read: lower-case names, the last value of each.
+    """A request whose headers were read: lower-case names; the lines of a list are joined.
 
     `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours.
     """
@@ -37,23 +38,16 @@ _OURS = secrets.token_hex(4)
 _numbers = itertools.count(1)
 
 # A second one of these could mean one thing to us and another to whoever stands before us.
-_ONCE = (
-    "mcp-session-id",
-    "mcp-protocol-version",
-    "mcp-method",
-    "mcp-name",
-    "content-type",
-    "host",
-    "origin",
-)
+_ONCE = frozenset(("mcp-session-id", "content-type", "host", "origin"))
+_REPEATING_THE_BODY = ("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-")
 
 
 def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
-    """Read the head of a request; raise Refused where headers are too large or contradict each other."""
+    """Read the head of a request; raise Refused or HeaderMismatch where headers are too large or stand twice."""
     raw: list[tuple[bytes, bytes]] = scope["headers"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
     if len(headers) != len(raw):
-        _check_repeated(raw)
+        headers = _joined(raw)
     if sum([len(name) + len(value) for name, value in raw]) > HEADER_LIMIT:
         raise Refused(431, f"The headers may have at most {HEADER_LIMIT} bytes.")
     identity = headers.get("x-request-id")
@@ -64,8 +58,16 @@ def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
     )
 
 
-def _check_repeated(raw: list[tuple[bytes, bytes]]) -> None:
-    names = [name.decode("latin-1") for name, _ in raw]
-    for name in _ONCE:
-        if names.count(name) > 1:
+def _joined(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for key, text in raw:
+        name, value = key.decode("latin-1"), text.decode("latin-1")
+        if name not in headers:
+            headers[name] = value
+        elif name in _ONCE:
             raise Refused(400, f"The header {name} stands twice.")
+        elif name.startswith(_REPEATING_THE_BODY):
+            raise HeaderMismatch(f"The header {name} stands twice.")
+        else:
+            headers[name] = f"{headers[name]}, {value}"
+    return headers
