@@ -111,14 +111,27 @@ def test_client_info_is_not_required() -> None:
     check(HEADERS, {**META, "io.modelcontextprotocol/clientInfo": 7})
 
 
-@pytest.mark.parametrize("given", [{}, {"mcp-method": "notifications/x"}])
-def test_a_notification_may_leave_its_method_header_out(given: Mapping[str, str]) -> None:
-    ladder.check_notification(given, "notifications/x")
+SERVED = {"mcp-protocol-version": "2026-07-28"}
 
 
-def test_a_notification_whose_header_names_another_method_is_a_mismatch() -> None:
+@pytest.mark.parametrize("more", [{}, {"mcp-method": "notifications/x"}])
+def test_a_notification_may_leave_its_method_header_out(more: Mapping[str, str]) -> None:
+    ladder.check_notification({**SERVED, **more}, "notifications/x")
+
+
+@pytest.mark.parametrize("given", [{}, {**SERVED, "mcp-method": "notifications/y"}])
+def test_a_notification_without_a_version_or_of_another_method_is_a_mismatch(
+    given: Mapping[str, str],
+) -> None:
     with pytest.raises(HeaderMismatch):
-        ladder.check_notification({"mcp-method": "notifications/y"}, "notifications/x")
+        ladder.check_notification(given, "notifications/x")
+
+
+def test_a_notification_in_a_version_that_is_not_served_is_told_which_are() -> None:
+    with pytest.raises(UnsupportedVersion) as caught:
+        ladder.check_notification({"mcp-protocol-version": "2027-01-01"}, "notifications/x")
+
+    assert caught.value.data == {"supported": ["2026-07-28"], "requested": "2027-01-01"}
 
 
 def test_no_params_lack_meta() -> None:

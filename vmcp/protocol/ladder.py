@@ -15,17 +15,23 @@ def check(headers: Mapping[str, str], method: str, params: Document, meta: Docum
     """Raise IncompleteMeta, HeaderMismatch or UnsupportedVersion where a request may not be served."""
     version = _version(meta)
     _check_headers(headers, method, params, version)
+    _check_served(version)
+
+
+def check_notification(headers: Mapping[str, str], method: str) -> None:
+    """Raise HeaderMismatch or UnsupportedVersion where a notification may not be served."""
+    version = headers.get("mcp-protocol-version")
+    if version is None or headers.get("mcp-method") not in (None, method):
+        raise HeaderMismatch("The headers MCP-Protocol-Version and Mcp-Method must fit the body.")
+    _check_served(version)
+
+
+def _check_served(version: str) -> None:
     if version != STATELESS_VERSION:
         raise UnsupportedVersion(
             "This protocol version is not served.",
             {"supported": [STATELESS_VERSION], "requested": version},
         )
-
-
-def check_notification(headers: Mapping[str, str], method: str) -> None:
-    """Raise HeaderMismatch where the headers of a notification contradict it."""
-    if headers.get("mcp-method") not in (None, method):
-        raise HeaderMismatch("The header Mcp-Method must equal the method.")
 
 
 def _version(meta: Document | None) -> str:
