@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from tests.fidelity.documents import documents
-from tests.support.raw_backend import Era, RawBackend, raw_backend
+from tests.support.raw_backend import RawBackend, raw_backend
 from tests.support.raw_client import RawClient, raw_client
+from tests.support.raw_server import Era
 from tests.support.servers import run_gateway
 
 LISTS = {

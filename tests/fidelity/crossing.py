@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.raw_backend import Era
 from tests.support.raw_json import Members, members
+from tests.support.raw_server import Era
 
 STATELESS_ONLY = (b'"resultType"', b'"ttlMs"', b'"cacheScope"')
 SERVER_INFO = b'"io.modelcontextprotocol/serverInfo"'

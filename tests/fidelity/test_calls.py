@@ -5,8 +5,8 @@ import pytest
 from tests.fidelity import crossing
 from tests.fidelity.conftest import Pair
 from tests.fidelity.documents import each
-from tests.support.raw_backend import Era, How, Prepared
 from tests.support.raw_json import member, members
+from tests.support.raw_server import Era, How, Prepared
 
 each_way = pytest.mark.parametrize("how", How, ids=lambda how: how.value)
 CRLF = b'{"content" : [ ] ,\r\n\t"x":\r\n1.0 }'

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from tests.fidelity.conftest import Pair, gateway_over, lists_of
-from tests.support.raw_backend import Era, Sent, raw_backend
+from tests.support.raw_backend import raw_backend
 from tests.support.raw_client import raw_client
 from tests.support.raw_json import Members, items, member, members
+from tests.support.raw_server import Era, Sent
 
 # A session stays subscribed when its stream ends, so each client watches a resource of its own.
 URIS = {Era.SESSIONED: "test://plain", Era.STATELESS: "urn:isbn:0451450523"}

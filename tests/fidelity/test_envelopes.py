@@ -4,9 +4,9 @@ import pytest
 
 from tests.fidelity.conftest import Pair
 from tests.fidelity.documents import each
-from tests.support.raw_backend import Era, How, Prepared
 from tests.support.raw_client import HOP_META
 from tests.support.raw_json import Members, member, members
+from tests.support.raw_server import Era, How, Prepared
 
 HOP_KEYS = [key for key, _ in members(b"{" + HOP_META + b"}")]
 DONE = b'{"content":[]}'

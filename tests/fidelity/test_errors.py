@@ -4,8 +4,8 @@ import pytest
 
 from tests.fidelity.conftest import Pair
 from tests.fidelity.documents import each
-from tests.support.raw_backend import Era, How, Prepared
 from tests.support.raw_json import member, members
+from tests.support.raw_server import Era, How, Prepared
 
 each_error = each("error", "errors")
 NOT_FOUND = b'{"message":"\\u00e9","code":-32002,"data":{"x":1.0,"uri":"else","caf\\u00e9":2}}'

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.fidelity.conftest import Pair
-from tests.support.raw_backend import Era, How, Prepared
 from tests.support.raw_json import Members, cases, member, members
+from tests.support.raw_server import Era, How, Prepared
 
 DONE = b'{"content":[]}'
 ASKED = (

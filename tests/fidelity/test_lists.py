@@ -6,9 +6,9 @@ import pytest
 
 from tests.fidelity import crossing
 from tests.fidelity.conftest import LISTS, Pair
-from tests.support.raw_backend import LISTS as MEMBERS
-from tests.support.raw_backend import Era
 from tests.support.raw_json import Members, items, member, members
+from tests.support.raw_server import LISTS as MEMBERS
+from tests.support.raw_server import Era
 
 IDENTITY = {"tools": "name", "prompts": "name", "resources": "uri", "templates": "uriTemplate"}
 each_list = pytest.mark.parametrize("method", LISTS)

@@ -4,9 +4,9 @@ import pytest
 
 from tests.fidelity import crossing
 from tests.fidelity.conftest import Pair
-from tests.support.raw_backend import Era, Prepared
 from tests.support.raw_client import HOP_META, INITIALIZE
 from tests.support.raw_json import cases, member, members
+from tests.support.raw_server import Era, Prepared
 
 PARAMS = b'"z":1.0,"a":{"b":1,"b":2},"caf\\u00e9":1E+5,"big":9007199254740993,"name":"\\ud800"'
 RESULT = b'{"z":1.0,"a":[ 1E+5 ],"caf\\u00e9":"\\ud800"}'

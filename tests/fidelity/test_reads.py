@@ -5,8 +5,8 @@ import pytest
 from tests.fidelity import crossing
 from tests.fidelity.conftest import Pair
 from tests.fidelity.documents import documents, each
-from tests.support.raw_backend import How, Prepared
 from tests.support.raw_json import cases, member, members
+from tests.support.raw_server import How, Prepared
 
 URIS = {raw: member(raw, "uri") for raw in documents("resources")}
 ESCAPED = b'"\\u0074est:\\/\\/plain"'

@@ -3,15 +3,21 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
-REQUIRED = ("tests.real", "tests.conformance", "tests.fidelity", "tests.edge_cases", "tests.journeys")
+REQUIRED = (
+    "tests.real",
+    "tests.conformance",
+    "tests.fidelity",
+    "tests.edge_cases",
+    "tests.journeys",
+)
 
 
 def ran(report: Path) -> Counter[str]:
     """Return how many tests of each required suite ran to their end, those skipped not counted."""
     counts: Counter[str] = Counter()
-    for case in ElementTree.parse(report).iter("testcase"):
+    for case in ET.parse(report).iter("testcase"):
         suite = ".".join(case.get("classname", "").split(".")[:2])
         if suite in REQUIRED and case.find("skipped") is None:
             counts[suite] += 1

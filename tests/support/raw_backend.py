@@ -13,78 +13,16 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import uvicorn
 
 from tests.support.raw_json import cases, member
+from tests.support.raw_server import TOKEN, WELCOME, Era, How, Prepared, Sent, standing, token
 
 STOP_SECONDS = 10
 SENT_SECONDS = 10
 PIECE = 61
-TOKEN = b'"@token@"'
-LISTS = {
-    "tools/list": b"tools",
-    "prompts/list": b"prompts",
-    "resources/list": b"resources",
-    "resources/templates/list": b"resourceTemplates",
-}
-# A server may begin with an empty cursor, and a cursor may be any text.
-CURSORS = (b'""', b'"\\u00e9 \\/ 2"', b'"3"', b'"4"', b'"5"', b'"6"', b'"7"', b'"8"')
-PAGE = 3
-CAPABILITIES = (
-    b'{"tools":{"listChanged":true},"prompts":{"listChanged":true},'
-    b'"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}'
-)
-HINTS = b',"resultType":"complete","ttlMs":0,"cacheScope":"private"'
-INFO = b'{"name":"raw \\u00e9","version":"1.0"}'
-
-
-class Era(Enum):
-    """The two eras, by the names that the documentation gives them."""
-
-    SESSIONED = "sessioned"
-    STATELESS = "stateless"
-
-
-class How(Enum):
-    """The ways in which one and the same message can come."""
-
-    JSON = "json"
-    LOOSE = "loose"  # other members first, white space around everything
-    STREAM = "stream"  # in small pieces, between comments
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """One request as the backend got it."""
-
-    method: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def params(self) -> bytes:
-        """The raw params."""
-        return member(self.body, "params")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """How a call is answered: with a raw result or error object, after other messages.
-
-    The text `"@token@"` in a notification stands for the progress token of the call. After a
-    request `ask` the backend waits for its answer.
-    """
-
-    payload: bytes
-    is_error: bool = False
-    notes: tuple[bytes, ...] = ()
-    ask: bytes | None = None
-    how: How = How.JSON
-    status: int = 200
 
 
 class RawBackend:
@@ -182,33 +120,15 @@ class RawBackend:
             self._changed.notify_all()
 
     async def _answer(self, sent: Sent, identity: bytes, send: Any) -> None:
-        prepared, extra = self.answer, []
-        if sent.method == "initialize" and self.era is Era.SESSIONED:
-            prepared = Prepared(WELCOME)
+        prepared = standing(self.era, self.lists, sent) or self.answer
+        extra = []
+        if prepared is WELCOME:
             extra = [(b"mcp-session-id", b"raw-%d" % next(self._sessions))]
-        elif sent.method in ("initialize", "server/discover"):
-            prepared = REFUSED if self.era is Era.SESSIONED else DISCOVERED
-        elif sent.method in LISTS:
-            prepared = Prepared(self._page(sent))
-        elif sent.method in ("resources/subscribe", "resources/unsubscribe", "logging/setLevel"):
-            prepared = Prepared(b"{}")
         if prepared.ask is not None:
             await _begin(send, 200, b"text/event-stream")
             await _event(send, prepared.ask)
             await asyncio.to_thread(self.await_sent, _is_answer, self.count())
         await _send(send, prepared, identity, sent, extra)
-
-    def _page(self, sent: Sent) -> bytes:
-        params = cases(sent.body).get("params", b"{}")
-        given = cases(params).get("cursor")
-        start = 0 if given is None else (CURSORS.index(given) + 1) * PAGE
-        every = self.lists.get(sent.method, ())
-        found = b" ,\n ".join(every[start : start + PAGE])
-        more = b""
-        if start + PAGE < len(every):
-            more = b',"nextCursor": ' + CURSORS[start // PAGE]
-        hints = HINTS if self.era is Era.STATELESS else b""
-        return b'{ "%b" : [ %b ] %b%b }' % (LISTS[sent.method], found, more, hints)
 
     async def _stream(
         self,
@@ -256,15 +176,6 @@ class _Stream:
 
 
 SUBSCRIPTION = b'"io.modelcontextprotocol/subscriptionId":'
-WELCOME = b'{"protocolVersion":"2025-11-25","capabilities":%b,"serverInfo":%b}' % (
-    CAPABILITIES,
-    INFO,
-)
-DISCOVERED = Prepared(
-    b'{"supportedVersions":["2026-07-28"],"capabilities":%b%b,"_meta":{"%b":%b}}'
-    % (CAPABILITIES, HINTS, b"io.modelcontextprotocol/serverInfo", INFO)
-)
-REFUSED = Prepared(b'{"code":-32601,"message":"unknown"}', is_error=True, status=400)
 
 
 def _is_answer(sent: Sent) -> bool:
@@ -296,7 +207,7 @@ async def _send(
     if prepared.ask is None:
         await _begin(send, 200, b"text/event-stream; charset=utf-8", *extra)
     for note in prepared.notes:
-        await _event(send, note.replace(TOKEN, _token(sent)))
+        await _event(send, note.replace(TOKEN, token(sent)))
     await _event(send, whole)
     await send({"type": "http.response.body", "body": b""})
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from tests.support.raw_backend import Era
 from tests.support.raw_json import cases, member, members
+from tests.support.raw_server import Era
 
 ANSWER_SECONDS = 20
 SESSIONED, STATELESS = "2025-11-25", "2026-07-28"
