@@ -1,0 +1,338 @@
+"""Whatever a backend answers, its client gets a JSON-RPC error that names it and why; the next call works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.edge_cases.front import Door, Seen, behind, door, request
+from tests.support.scripted import (
+    EVENTS,
+    JSON,
+    SESSIONED,
+    STATELESS,
+    Answer,
+    Cut,
+    Heard,
+    Json,
+    Script,
+    Scripted,
+    always,
+    events,
+    http,
+    message,
+    scripted,
+    text,
+)
+from tests.support.waiting import until
+
+LIMIT = 16 * 2**20
+ERAS = pytest.mark.parametrize("era", [SESSIONED, STATELESS])
+DONE: Json = {**text("done"), "resultType": "complete"}
+
+
+def told(heard: Heard, **member: Any) -> bytes:
+    return message(heard.message["id"], **member)
+
+
+def half_stream(heard: Heard) -> Answer:
+    whole = events(told(heard, result=DONE))
+    return Cut(whole.replace(b"Content-Length: ", b"Content-Length: 9")[:-12])
+
+
+def large(heard: Heard, size: int) -> bytes:
+    return told(heard, result={**DONE, "pad": "x" * size})
+
+
+BAD: list[Any] = [
+    pytest.param(lambda h: http(200, told(h, result=DONE)[:-1], JSON), "InvalidAnswer", id="half"),
+    pytest.param(
+        always(http(200, message(9**9, result=DONE), JSON)), "InvalidAnswer", id="wrong id"
+    ),
+    pytest.param(
+        lambda h: http(200, message(str(h.message["id"]), result=DONE), JSON),
+        "InvalidAnswer",
+        id="id as text",
+    ),
+    pytest.param(always(http(200, message(None, result=DONE), JSON)), "InvalidAnswer", id="no id"),
+    pytest.param(
+        lambda h: http(200, told(h, method="roots/list"), JSON), "InvalidAnswer", id="a request"
+    ),
+    pytest.param(lambda h: http(200, told(h), JSON), "InvalidAnswer", id="no result"),
+    pytest.param(always(http(200, b"\x00\xff\xfe", JSON)), "InvalidAnswer", id="garbage"),
+    pytest.param(always(http(200, b"[]", JSON)), "InvalidAnswer", id="array"),
+    pytest.param(always(http(200, b"null", JSON)), "InvalidAnswer", id="null"),
+    pytest.param(
+        lambda h: http(200, told(h, result=DONE).replace(b"done", b"\xff"), JSON),
+        "InvalidAnswer",
+        id="no UTF-8",
+    ),
+    pytest.param(always(http(200, b"", JSON)), "InvalidAnswer", id="empty 200"),
+    pytest.param(always(http(200)), "InvalidAnswer", id="empty 200 without a type"),
+    pytest.param(always(http(204)), "Rejected", id="204"),
+    pytest.param(always(http(202)), "Rejected", id="202"),
+    pytest.param(always(http(200, b"<html>login</html>", "text/html")), "InvalidAnswer", id="HTML"),
+    pytest.param(
+        always(http(200, b"<p>" + b"x" * 100_000, "text/html")), "InvalidAnswer", id="much HTML"
+    ),
+    pytest.param(always(http(500, b"<h1>500</h1>", "text/html")), "Rejected", id="500"),
+    pytest.param(
+        always(http(500, b"x" * 100_000, "text/html")), "Rejected", id="500 and much HTML"
+    ),
+    pytest.param(always(http(502, b"", "text/html")), "Rejected", id="502"),
+    pytest.param(always(http(401, WWW_Authenticate="Bearer")), "Unauthorized", id="401"),
+    pytest.param(always(http(403, b"{}", JSON)), "Unauthorized", id="403"),
+    pytest.param(always(http(429)), "Overloaded", id="429"),
+    pytest.param(always(http(503, b"busy")), "Overloaded", id="503"),
+    pytest.param(always(Cut(b"")), "ConnectionLost", id="nothing"),
+    pytest.param(always(Cut(b"HTTP/1.1 200 OK\r\nContent")), "ConnectionLost", id="half a head"),
+    pytest.param(always(Cut(b"hello\r\n\r\n")), "ConnectionLost", id="no HTTP"),
+    pytest.param(
+        lambda h: Cut(http(200, told(h, result=DONE), JSON)[:-5]),
+        "ConnectionLost",
+        id="half a body",
+    ),
+    pytest.param(half_stream, "ConnectionLost", id="half a stream"),
+    pytest.param(always(events()), "ConnectionLost", id="a stream without anything"),
+    pytest.param(
+        always(events(message(None, method="notifications/message", params={"level": "info"}))),
+        "ConnectionLost",
+        id="a stream without an answer",
+    ),
+    pytest.param(
+        always(events(message(9**9, result=DONE))), "ConnectionLost", id="a stream for another"
+    ),
+    pytest.param(always(events(b"{broken")), "InvalidAnswer", id="a stream with garbage"),
+    pytest.param(lambda h: http(200, large(h, LIMIT), JSON), "TooLarge", id="17 MiB"),
+    pytest.param(lambda h: events(large(h, LIMIT)), "TooLarge", id="17 MiB in one event"),
+    pytest.param(
+        lambda h: http(200, told(h, result=DONE), JSON, X="x" * 70_000),
+        "ConnectionLost",
+        id="a header of 70 kB",
+    ),
+]
+
+GOOD: list[Any] = [
+    pytest.param(lambda h: http(200, b" \n" + told(h, result=DONE) + b"\r\n", JSON), id="space"),
+    pytest.param(lambda h: events(b"", told(h, result=DONE)), id="an empty event first"),
+    pytest.param(
+        lambda h: events(message(9**9, result={}), told(h, result=DONE)),
+        id="another's answer first",
+    ),
+    pytest.param(
+        lambda h: http(
+            200, b"event: ping\ndata: x\n\ndata: " + told(h, result=DONE) + b"\n\n", EVENTS
+        ),
+        id="an event of another type first",
+    ),
+    pytest.param(
+        lambda h: Cut(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + told(h, result=DONE)
+        ),
+        id="no length",
+    ),
+    pytest.param(lambda h: http(200, large(h, LIMIT - 1000), JSON), id="nearly 16 MiB"),
+    pytest.param(lambda h: events(large(h, LIMIT - 1000)), id="nearly 16 MiB in one event"),
+    pytest.param(
+        lambda h: http(200, told(h, result=DONE), JSON, X="x" * 60_000), id="a header of 60 kB"
+    ),
+]
+
+
+def once(answer: Script, backend: Scripted) -> Script:
+    """Give one answer, then behave."""
+    answers = [answer]
+    return lambda heard: answers.pop()(heard) if answers else backend.behaves(heard)
+
+
+async def call(gateway: Door, era: str) -> Seen:
+    if era == STATELESS:
+        return await gateway.call("a_echo")
+    headers = await gateway.session()
+    return await gateway.post(request("tools/call", {"name": "a_echo"}), headers)
+
+
+@ERAS
+@pytest.mark.parametrize(("answer", "reason"), BAD)
+async def test_a_bad_answer_to_a_call_is_an_error_and_the_next_call_works(
+    era: str, answer: Script, reason: str
+) -> None:
+    backend = Scripted(era)
+    backend.script["tools/call"] = once(answer, backend)
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        bad, good = await call(gateway, era), await call(gateway, era)
+
+    assert (bad.status, bad.code) == (200, -32603)
+    assert bad.error["data"] == {"backend": "a", "reason": reason}
+    assert "127.0.0.1" not in json.dumps(bad.error)
+    assert good.result["content"] == text("echo")["content"]
+    assert len(backend.asked("tools/call")) == 2
+
+
+@ERAS
+@pytest.mark.parametrize("answer", GOOD)
+async def test_an_odd_but_right_answer_to_a_call_is_taken(era: str, answer: Script) -> None:
+    backend = Scripted(era)
+    backend.script["tools/call"] = answer
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        assert (await call(gateway, era)).result["content"] == DONE["content"]
+
+
+# In a session 404 says that the session is gone.
+@pytest.mark.parametrize(
+    ("era", "status"),
+    [(STATELESS, 404), *((era, n) for era in (SESSIONED, STATELESS) for n in (200, 400, 401, 500))],
+)
+async def test_an_error_of_the_backend_passes_whatever_its_status(era: str, status: int) -> None:
+    backend = Scripted(era)
+    error = {"code": -31999, "message": "no such colour", "data": {"vendor": [1.0]}}
+    backend.script["tools/call"] = lambda heard: http(status, told(heard, error=error), JSON)
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        assert (await call(gateway, era)).error == error
+
+
+@ERAS
+async def test_an_error_without_an_id_is_taken_as_the_answer(era: str) -> None:
+    backend = Scripted(era)
+    error = {"code": -32700, "message": "Parse error"}
+    for body in (message(None, error=error), b'{"jsonrpc":"2.0","id":null,"error":%b}'):
+        raw = body.replace(b"%b", json.dumps(error).encode())
+        backend.script["tools/call"] = always(http(400, raw, JSON))
+
+        async with scripted(backend), door(behind(backend)) as gateway:
+            assert (await call(gateway, era)).error == error
+
+
+@ERAS
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("wait", "seconds"),
+    [("7", 7), ("0", 0), ("soon", None), ("-1", None), ("9" * 40, None), ("7.5", None)],
+)
+async def test_a_busy_backend_tells_when_to_come_back(
+    era: str, status: int, wait: str, seconds: int | None
+) -> None:
+    backend = Scripted(era)
+    backend.script["tools/call"] = always(http(status, Retry_After=wait))
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        data = (await call(gateway, era)).error["data"]
+
+    expected = {} if seconds is None else {"retryAfterSeconds": seconds}
+    assert data == {"backend": "a", "reason": "Overloaded", **expected}
+
+
+def named(case: Any) -> str:
+    """Return the name of the backend that gives the answer of a case."""
+    return str(case.id).replace(" ", "-").lower()
+
+
+async def reasons(answers: Mapping[str, tuple[Script, str]], era: str) -> dict[str, str | None]:
+    """Return why backends fail that give these answers to a method, beside one that must not fail."""
+    bad = {name: Scripted(era, {method: answer}) for name, (answer, method) in answers.items()}
+    good = Scripted(era)
+
+    urls = {"good": good, **bad}
+    async with scripted(*urls.values()):
+        config = {"backends": [{"name": name, "url": each.url} for name, each in urls.items()]}
+        async with door(config) as gateway:
+            found = gateway.gateway.inventories.fares.value
+            assert "good_echo" in await gateway.tools()
+            return {key.name: None if fare.is_ready else fare.reason for key, fare in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("era", "method"),
+    [(SESSIONED, "tools/list"), (STATELESS, "tools/list"), (SESSIONED, "initialize")],
+)
+async def test_a_bad_answer_to_what_we_ask_ourselves_fails_that_backend_alone(
+    era: str, method: str
+) -> None:
+    answers = {named(case): (case.values[0], method) for case in BAD}
+
+    found = await reasons(answers, era)
+
+    expected = {named(case): case.values[1] for case in BAD}
+    # A stream that ends without an answer to our own question is as wrong as any other answer.
+    expected |= {name: "InvalidAnswer" for name in expected if name.startswith("a-stream")}
+    assert found == {"good": None, **expected}
+
+
+NO_DISCOVERY: list[Any] = [
+    *(case for case in BAD if case.values[1] in ("InvalidAnswer", "Rejected")),
+    pytest.param(
+        lambda h: http(400, told(h, error={"code": -32000, "message": "no session"}), JSON),
+        id="400 with a code",
+    ),
+    pytest.param(
+        lambda h: http(200, told(h, error={"code": -32601, "message": "what?"}), JSON),
+        id="200 with a code",
+    ),
+    pytest.param(
+        always(http(400, message(None, error={"code": -32000, "message": "?"}), JSON)),
+        id="no id in the error",
+    ),
+    pytest.param(
+        lambda h: http(400, told(h, error={"code": -32022, "message": "?"}), JSON),
+        id="version unsupported",
+    ),
+    pytest.param(always(http(404)), id="404"),
+    pytest.param(always(http(405)), id="405"),
+    pytest.param(always(http(406)), id="406"),
+    pytest.param(lambda h: http(200, told(h, result={}), JSON), id="empty"),
+    pytest.param(
+        lambda h: http(200, told(h, result={"supportedVersions": ["2025-11-25"]}), JSON),
+        id="older versions",
+    ),
+    pytest.param(
+        lambda h: http(200, told(h, result={"supportedVersions": "2026-07-28"}), JSON), id="no list"
+    ),
+    pytest.param(
+        lambda h: http(200, told(h, result={"supportedVersions": [None]}), JSON), id="null listed"
+    ),
+    pytest.param(lambda h: http(200, told(h, result=[]), JSON), id="a list as result"),
+]
+
+
+async def test_whatever_is_no_answer_to_discover_leads_to_initialize() -> None:
+    answers = {named(case): (case.values[0], "server/discover") for case in NO_DISCOVERY}
+
+    found = await reasons(answers, SESSIONED)
+
+    assert found == dict.fromkeys(("good", *answers))
+
+
+def acknowledged(heard: Heard) -> bytes:
+    """Open a subscription that ends at once, so that it is opened again and the lists are asked anew."""
+    tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": heard.message["id"]}}
+    method = "notifications/subscriptions/acknowledged"
+    return events(message(None, method=method, params={"notifications": {}, **tag}))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(http(503, Retry_After="3600"), id="503"),
+        pytest.param(http(429), id="429"),
+        pytest.param(http(500), id="500"),
+        pytest.param(http(200, b"{", JSON), id="garbage"),
+        pytest.param(Cut(b""), id="nothing"),
+    ],
+)
+async def test_what_was_listed_stays_while_the_backend_answers_badly(answer: Answer) -> None:
+    backend = Scripted(STATELESS)
+    backend.script["subscriptions/listen"] = acknowledged
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        fares = gateway.gateway.inventories.fares
+        backend.script["tools/list"] = always(answer)
+        await until(lambda: not any(fare.is_ready for fare in fares.value.values()))
+
+        assert await gateway.tools() == ["a_echo"]
+        assert (await gateway.call("a_echo")).result
