@@ -13,6 +13,7 @@ from mcp_types import (
     CreateMessageResult,
     ElicitResult,
     ListRootsResult,
+    LoggingMessageNotificationParams,
     PromptReference,
     ResourceTemplateReference,
     Root,
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+# A call of the stateless era says itself which log messages it takes.
+LOG_META = {"auto": {"io.modelcontextprotocol/logLevel": "info"}, "legacy": None}
 SECONDS = 20
 WATCHED = "test://watched-resource"
 STATIC = "demo://resource/static/document/architecture.md"
@@ -220,6 +223,23 @@ async def test_progress_reaches_the_caller(
         await client.call_tool(tool, arguments, progress_callback=progressed)
 
     assert seen == expected
+
+
+@pytest.mark.parametrize("server", ["new", "old"])
+async def test_log_messages_of_a_call_reach_the_caller(
+    world: World, mode: str, server: str
+) -> None:
+    heard: list[object] = []
+
+    async def logged(params: LoggingMessageNotificationParams) -> None:
+        heard.append(params.data)
+
+    async with Client(world.url, mode=mode, logging_callback=logged) as client:
+        if mode == "legacy":
+            await client.set_logging_level("info")
+        await client.call_tool(f"{server}_test_tool_with_logging", {}, meta=LOG_META[mode])
+
+    assert heard == ["Tool execution started", "Tool processing data", "Tool execution completed"]
 
 
 @pytest.mark.parametrize("server", ["new", "old"])
