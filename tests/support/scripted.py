@@ -124,6 +124,7 @@ class Scripted:
         self.script: dict[str, Script] = dict(script or {})
         self.heard: Journal[Heard] = Journal()
         self.version = "2025-11-25"
+        self.declared: Json = {"tools": {}, "prompts": {}, "resources": {}}
         self.tools: tuple[Json, ...] = ({"name": "echo", "inputSchema": {"type": "object"}},)
         self.prompts: tuple[str, ...] = ()
         self.resources: tuple[str, ...] = ()
@@ -220,16 +221,12 @@ class Scripted:
             "resources/templates/list": {"resourceTemplates": []},
         }
 
-    def capabilities(self) -> Json:
-        """Return what it declares."""
-        return {"tools": {}, "prompts": {}, "resources": {}}
-
     def welcome(self) -> Json:
         """Return its answer to `initialize`."""
         info = {"name": "scripted", "version": "1"}
         return {
             "protocolVersion": self.version,
-            "capabilities": self.capabilities(),
+            "capabilities": self.declared,
             "serverInfo": info,
         }
 
@@ -238,7 +235,7 @@ class Scripted:
         return {
             "resultType": "complete",
             "supportedVersions": [VERSION],
-            "capabilities": self.capabilities(),
+            "capabilities": self.declared,
             "ttlMs": 0,
             "cacheScope": "public",
         }

@@ -81,13 +81,14 @@ def _key(key: str) -> bytes:
     known = _keys.get(key)
     if known is None:
         known = quote(key)
-        if len(_keys) < _MOST_KEYS:
+        if len(_keys) < _MOST_KEYS and len(key) <= _LONGEST_KEY:
             _keys[key] = known
     return known
 
 
 # Keys of tools and envelopes repeat in every message; keys that clients invent must not fill the memory.
 _MOST_KEYS = 1024
+_LONGEST_KEY = 128
 _SPACE = b" \t\r\n"
 _NONE: frozenset[bytes] = frozenset()
 

@@ -50,6 +50,7 @@ _UNIQUE_PARAMS = frozenset(
 )
 _methods: dict[bytes, str] = {}
 _MOST_METHODS = 256
+_LONGEST_METHOD = 128
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -171,7 +172,7 @@ def _method(raw: bytes) -> str:
             known = unquote(raw)
         except MalformedJson:
             raise InvalidRequest('The member "method" must be a string.') from None
-        if len(_methods) < _MOST_METHODS:
+        if len(_methods) < _MOST_METHODS and len(raw) <= _LONGEST_METHOD:
             _methods[raw] = known
     return known
 

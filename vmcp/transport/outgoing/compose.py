@@ -22,6 +22,7 @@ from vmcp.protocol.methods import (
 _META = b'"_meta"'
 _methods: dict[str, bytes] = {}
 _MOST_METHODS = 256
+_LONGEST_METHOD = 128
 # What a backend may ask of us only where the client's era is its own: the pairs that cross carry no asks.
 _INTERACTIVE = (b'"elicitation"', b'"sampling"', b'"roots"')
 
@@ -31,7 +32,7 @@ def method_json(method: str) -> bytes:
     known = _methods.get(method)
     if known is None:
         known = quote(method)
-        if len(_methods) < _MOST_METHODS:
+        if len(_methods) < _MOST_METHODS and len(method) <= _LONGEST_METHOD:
             _methods[method] = known
     return known
 

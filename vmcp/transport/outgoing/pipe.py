@@ -31,15 +31,12 @@ class HttpPipe:
         self._ca_bundle = endpoint.ca_bundle
         self._http = http
         self._said: set[str] = set()
-        self._passthrough = (*TRACE_HEADERS, *backend.passthrough)
-        self._static = {
-            "Content-Type": JSON,
-            "Accept": f"{JSON}, {EVENTS}",
-            "Accept-Encoding": "identity",
-            "User-Agent": "vmcp",
-            **{name: value.reveal() for name, value in backend.headers},
-            **_credential(backend),
-        }
+        self._static = _static(backend)
+        # A name of ours is written our way, so that the client's value takes the place of ours.
+        ours = {name.lower(): name for name in self._static}
+        self._passthrough = tuple(
+            (name, ours.get(name, name)) for name in (*TRACE_HEADERS, *backend.passthrough)
+        )
 
     def headers(self, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the headers of this backend's requests with `extra` ones that stay the same for many."""
@@ -47,7 +44,12 @@ class HttpPipe:
 
     def travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return those of a client's headers that go on to this backend."""
-        return {name: headers[name] for name in self._passthrough if name in headers}
+        found: dict[str, str] = {}
+        for name, sent in self._passthrough:
+            value = headers.get(name)
+            if value is not None and (value := carried(value)) is not None:
+                found[sent] = value
+        return found
 
     async def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a message and return the head of the answer; raise BackendFailed."""
@@ -152,6 +154,29 @@ class HttpPipe:
         ):
             return found
         raise refusal(self.name, response)
+
+
+def _static(backend: Backend) -> dict[str, str]:
+    configured = {name: value.reveal() for name, value in backend.headers} | _credential(backend)
+    taken = {name.lower() for name in configured}
+    ours = {
+        "Content-Type": JSON,
+        "Accept": f"{JSON}, {EVENTS}",
+        "Accept-Encoding": "identity",
+        "User-Agent": "vmcp",
+    }
+    return {name: value for name, value in ours.items() if name.lower() not in taken} | configured
+
+
+def carried(value: str) -> str | None:
+    """Return a client's header value as the text that leaves with the same bytes; None if it cannot."""
+    if value.isascii():
+        return value
+    try:
+        # Values come in as latin-1 and leave as UTF-8.
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return None
 
 
 def _credential(backend: Backend) -> dict[str, str]:

@@ -217,7 +217,7 @@ class SessionedHttp:
         body = compose.sessioned(call, identity)
         headers = session.headers
         if travelling := self._pipe.travelling(call.headers):
-            headers = {**travelling, **headers}
+            headers = {**headers, **travelling}
         session.begin()
         try:
             response = await self._pipe.post(body, headers)
