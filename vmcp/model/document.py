@@ -5,11 +5,10 @@ Splitting bytes into a Document belongs to `vmcp.protocol.document`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """The members of an object: `key` is the raw JSON string with its quotes, `value` raw JSON.
 
     Keys stand in `members` without needless escapes, so that each is found by one spelling. Where any was
@@ -21,11 +20,10 @@ class Document:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the raw value of `key` (with its quotes: `b'"name"'`), the last one if there are several."""
-        found = None
-        for name, value in self.members:
+        for name, value in reversed(self.members):
             if name == key:
-                found = value
-        return found
+                return value
+        return None
 
     def with_member(self, key: bytes, value: bytes) -> Document:
         """Return a copy in which `key` has `value`, in its old place or else at the end."""

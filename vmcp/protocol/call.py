@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS, Caller
@@ -49,8 +50,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A notification that belongs to a call: its method and raw params, progress token already the client's."""
 
     method: str
@@ -90,8 +90,7 @@ class Ask:
     result: Document | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """The raw result, or the raw error object, that ends a call."""
 
     payload: bytes
@@ -101,8 +100,7 @@ class Done:
 Event = Note | Ask | Done
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the client said to one Request: a raw result, or a raw error object."""
 
     payload: bytes

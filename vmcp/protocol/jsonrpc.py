@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,8 +12,7 @@ from vmcp.protocol.document import EMPTY, MalformedJson, duplicates, quote, spli
 from vmcp.protocol.failures import InvalidRequest, Unparsable
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request: `id` is raw JSON, `params` the members as sent (empty if absent)."""
 
     id: bytes
@@ -21,16 +20,14 @@ class Request:
     params: Document
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """A notification: `params` are the members as sent (empty if absent)."""
 
     method: str
     params: Document
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """A response: `id` is raw JSON (None if the peer could not tell it), `payload` the result or the error."""
 
     id: bytes | None
@@ -72,7 +69,9 @@ def read(body: bytes) -> Message:
     _check_encoding(body)
     members = _found(body)
     # The lengths add up only where there is no second member of a name, and none that we do not know.
-    if members is None or len(body) != _length(members):
+    if members is None or len(body) != 1 + sum(
+        [len(name) + 4 + len(raw) for name, raw in members.items()]
+    ):
         members = _checked(body)
     if members.get("jsonrpc") != b'"2.0"':
         raise InvalidRequest('The member "jsonrpc" must be "2.0".')
@@ -119,10 +118,6 @@ def _found(body: bytes) -> Members | None:
     except (msgspec.MsgspecError, RecursionError):
         return None
     return {name: bytes(raw) for name in _NAMES if (raw := getattr(found, name)) is not _ABSENT}
-
-
-def _length(members: Members) -> int:
-    return 1 + sum([len(name) + 4 + len(raw) for name, raw in members.items()])
 
 
 def _checked(body: bytes) -> Members:
