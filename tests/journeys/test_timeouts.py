@@ -12,6 +12,7 @@ from tests.support.clients import named, sessioned, stateless, words
 from tests.support.gateways import config, gateway_of
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Invocation, Json, text
+from tests.support.waiting import moment
 
 
 async def never(_: Invocation) -> Json:
@@ -25,9 +26,7 @@ async def talks(invocation: Invocation) -> Json:
     while True:
         done += 1
         invocation.progress(done)
-        looked = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(0.02, looked.set_result, None)
-        await looked
+        await moment()
 
 
 def limits(**seconds: str) -> Json:

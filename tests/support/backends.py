@@ -64,6 +64,8 @@ class Fake:
         }
         self.info = {"name": "fake", "version": "1"}
         self.port = 0
+        # Methods that are refused, and how.
+        self.refuses: dict[str, Fault] = {}
         self._held: dict[str, asyncio.Event] = {}
         self._runner: web.AppRunner | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -122,6 +124,8 @@ class Fake:
         if (gate := self._held.get(heard.method)) is not None:
             await gate.wait()
         try:
+            if heard.method in self.refuses:
+                raise self.refuses[heard.method]
             return await self.respond(request, heard)
         except Fault as fault:
             return answer(message.get("id"), fault.status, error=fault.error)

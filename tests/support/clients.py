@@ -90,6 +90,12 @@ class Client:
         self._tasks = tasks
         self.url = url
         self._ids = itertools.count(1)
+        self._answers: list[Answer] = []
+
+    def leave(self) -> None:
+        """Cut all connections on which there may be more to come."""
+        for answer in self._answers:
+            answer.close()
 
     async def send(self, method: str, headers: Mapping[str, str], message: object = None) -> Answer:
         """Send one HTTP request and return its answer once it begins."""
@@ -99,7 +105,8 @@ class Client:
             response = await self._http.request(
                 method, self.url, data=body, headers={"Accept": _BOTH, **more, **headers}
             )
-        return Answer(response)
+        self._answers.append(Answer(response))
+        return self._answers[-1]
 
     async def request(
         self, method: str, params: Json | None = None, identity: Any = None, **headers: str
@@ -254,6 +261,7 @@ async def sessioned(
         await client.initialize(capabilities or {}, name)
         yield client
         await client.end()
+        client.leave()
 
 
 @asynccontextmanager
@@ -263,3 +271,4 @@ async def stateless(url: str, capabilities: Json | None = None) -> AsyncIterator
         client = StatelessClient(http, tasks, url)
         client.capabilities = capabilities or {}
         yield client
+        client.leave()

@@ -61,7 +61,7 @@ class Served:
             "sessions": len(gateway.sessions),
             "calls": sum(member.calls for member in gateway.pool.members.values()),
             "watchers": len(watchers._all),
-            "subscribed": len(watchers._resources) + len(watchers._served),
+            "subscribed": len(watchers._resources) + len(watchers._served) + len(watchers._turns),
             "subscriptions": len(self.endpoint._stateless.subscriptions),
         }
         for member in gateway.pool.members.values():
@@ -101,7 +101,7 @@ def _kept_by(client: SupervisedBackend) -> Mapping[str, int]:
     }
     if connector is not None:
         sessions = connector._sessioned._sessions
-        kept[f"sessions at {name}"] = len(sessions._kept) + len(sessions._locks)
+        kept[f"sessions at {name}"] = len(sessions._kept) + len(sessions._turns)
     return kept
 
 
@@ -141,7 +141,7 @@ async def gateway_of(
             main = server(front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready), 1.0)
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(keeper.run())
-                tasks.create_task(main.serve([socket]))
+                serving = tasks.create_task(main.serve([socket]))
                 port = socket.getsockname()[1]
                 served = Served(f"http://127.0.0.1:{port}/mcp", gateway, endpoint, keeper)
                 if awaited:
@@ -150,6 +150,8 @@ async def gateway_of(
                     yield served
                 finally:
                     endpoint.stop()
-                    main.stop()
+                    # It would look for the end every 100 ms.
+                    serving.cancel()
+                    await main.shutdown([socket])
                     keeping.cancel()
     assert asyncio.all_tasks() <= before | {asyncio.current_task()}

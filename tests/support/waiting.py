@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 SECONDS = 5.0
@@ -44,6 +45,13 @@ class Journal(Generic[T]):
         return await self.nth(1, fits)
 
 
+async def moment() -> None:
+    """Let others go on for a moment."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LOOK_SECONDS):
+            await asyncio.get_running_loop().create_future()
+
+
 async def until(holds: Callable[[], object], seconds: float = SECONDS) -> None:
     """Return once something holds that tells nobody of itself."""
     loop = asyncio.get_running_loop()
@@ -51,6 +59,4 @@ async def until(holds: Callable[[], object], seconds: float = SECONDS) -> None:
     while not holds():
         if loop.time() > end:
             raise AssertionError(f"it did not come to hold within {seconds} s")
-        looked = loop.create_future()
-        loop.call_later(_LOOK_SECONDS, looked.set_result, None)
-        await looked
+        await moment()

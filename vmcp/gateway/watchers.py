@@ -9,6 +9,7 @@ from typing import Protocol
 
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.turns import Turns
 from vmcp.gateway.views import Views
 from vmcp.model.identity import Caller
 from vmcp.model.keys import ObjectKey
@@ -57,6 +58,7 @@ class Watchers:
         self._all: set[Watcher] = set()
         self._resources: dict[str, set[Watcher]] = {}
         self._served: dict[str, BackendClient] = {}
+        self._turns: Turns[str] = Turns()
 
     def add(self, watcher: Watcher) -> None:
         """Begin to tell a watcher of changes."""
@@ -80,19 +82,29 @@ class Watchers:
 
     async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
         """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""
-        watching = self._resources.setdefault(uri, set())
-        is_first = not watching
-        watching.add(watcher)
-        if not is_first:
-            return
-        try:
-            await backend.subscribe(uri)
+        async with self._turns.of(uri):
+            if watcher not in self._all:
+                return
+            # An update may be told before the backend has said that it will.
+            self._resources.setdefault(uri, set()).add(watcher)
+            if uri in self._served:
+                return
+            try:
+                await backend.subscribe(uri)
+            except BaseException:
+                self._drop(watcher, uri)
+                raise
             self._served[uri] = backend
-        except BaseException:
-            self._drop(watcher, uri)
-            raise
+            await self._settle(uri)
+
+    async def leave(self, watcher: Watcher, uri: str) -> None:
+        """End a watcher's subscription; the backend's ends with the last one."""
+        if self._drop(watcher, uri):
+            async with self._turns.of(uri):
+                await self._settle(uri)
 
     def _drop(self, watcher: Watcher, uri: str) -> bool:
+        """Tell a watcher of a resource no more; True where it was the last one."""
         watching = self._resources.get(uri)
         if watching is None or watcher not in watching:
             return False
@@ -101,16 +113,20 @@ class Watchers:
             del self._resources[uri]
         return not watching
 
-    async def leave(self, watcher: Watcher, uri: str) -> None:
-        """End a watcher's subscription; the backend's ends with the last one."""
-        if self._drop(watcher, uri) and (backend := self._served.pop(uri, None)) is not None:
+    async def _settle(self, uri: str) -> None:
+        """End the backend's subscription where nobody watches any more; called in the turn of the URI."""
+        if uri not in self._resources and (backend := self._served.pop(uri, None)) is not None:
             await backend.unsubscribe(uri)
 
     async def leave_all(self, watcher: Watcher, uris: Iterable[str]) -> None:
-        """End several subscriptions; a backend that fails harms none of the others."""
-        for uri in uris:
-            try:
-                async with asyncio.timeout(_FAREWELL_SECONDS):
-                    await self.leave(watcher, uri)
-            except Exception as error:  # noqa: BLE001
-                log.debug("a subscription was not ended", extra={"reason": type(error).__name__})
+        """End several subscriptions; a backend that fails or hangs harms none of the others."""
+        async with asyncio.TaskGroup() as tasks:
+            for uri in uris:
+                tasks.create_task(self._left(watcher, uri))
+
+    async def _left(self, watcher: Watcher, uri: str) -> None:
+        try:
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self.leave(watcher, uri)
+        except Exception as error:  # noqa: BLE001
+            log.debug("a subscription was not ended", extra={"reason": type(error).__name__})

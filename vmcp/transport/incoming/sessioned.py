@@ -235,8 +235,10 @@ class SessionedEndpoint:
 
     async def _subscribe(self, session: Session, params: Document) -> bytes:
         uri = name_of(params, b'"uri"')
-        await self._gateway.watchers.join(session, uri, self._gateway.reader(session.client, uri))
+        reader = self._gateway.reader(session.client, uri)
+        # Known before the backend answers: the session may end meanwhile.
         session.uris |= {uri}
+        await self._gateway.watchers.join(session, uri, reader)
         return b"{}"
 
     async def _unsubscribe(self, session: Session, params: Document) -> bytes:

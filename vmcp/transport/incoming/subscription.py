@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from vmcp.gateway.core import Gateway
@@ -56,9 +57,9 @@ class Subscription(HttpAnswer):
     async def run(self, gateway: Gateway, now: Seen) -> None:
         """Acknowledge what is honoured, then tell of it until the client leaves or we end."""
         self._seen = dict(now)
-        joined = await self._join(gateway)
         gateway.watchers.add(self)
         try:
+            joined = await self._join(gateway)
             await self.event(
                 self._message(
                     _ACKNOWLEDGED, Document(((b'"notifications"', self._honoured(joined)),))
@@ -71,19 +72,22 @@ class Subscription(HttpAnswer):
                 await self.finish(jsonrpc.response(self._id, result, is_error=False))
         finally:
             gateway.watchers.remove(self)
-            await gateway.watchers.leave_all(self, joined)
+            await gateway.watchers.leave_all(self, self._uris)
 
     async def _join(self, gateway: Gateway) -> tuple[str, ...]:
         """Subscribe to the resources, and return those for which a backend took it."""
+        async with asyncio.TaskGroup() as tasks:
+            works = {uri: tasks.create_task(self._joined(gateway, uri)) for uri in self._uris}
+        return tuple(uri for uri, work in works.items() if work.result())
+
+    async def _joined(self, gateway: Gateway, uri: str) -> bool:
         client = Client(Era.STATELESS, STATELESS_VERSION, caller=self._caller)
-        joined: list[str] = []
-        for uri in self._uris:
-            try:
-                await gateway.watchers.join(self, uri, gateway.reader(client, uri))
-                joined.append(uri)
-            except Failure as failure:
-                gateway.failed("subscriptions/listen", failure, self._request.id)
-        return tuple(joined)
+        try:
+            await gateway.watchers.join(self, uri, gateway.reader(client, uri))
+        except Failure as failure:
+            gateway.failed("subscriptions/listen", failure, self._request.id)
+            return False
+        return True
 
     def _honoured(self, joined: tuple[str, ...]) -> bytes:
         members = [(_FLAGS[kind], b"true") for kind in self._kinds]

@@ -45,3 +45,15 @@ def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
 def resources_subscribe(peer: Peer) -> bool:
     """Tell whether a backend offers updates of single resources."""
     return b'"subscribe":true' in (peer.capabilities.get(b'"resources"') or b"").replace(b" ", b"")
+
+
+def honoured(acknowledgement: jsonrpc.Notification, asked: frozenset[str]) -> frozenset[str]:
+    """Return for which of the resources asked for a subscription tells updates; all where it does not say."""
+    try:
+        subset = acknowledgement.params.get(b'"notifications"')
+        if subset is None:
+            return asked
+        listed = split(subset).get(b'"resourceSubscriptions"') or b"[]"
+        return asked & {unquote(item) for item in split_array(listed)}
+    except MalformedJson:
+        return asked

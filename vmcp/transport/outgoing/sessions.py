@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
+from vmcp.gateway.turns import Turns
 from vmcp.protocol.call import Client
 from vmcp.transport.outgoing.handshake import BackendSession
 
@@ -26,7 +25,7 @@ class Sessions:
         self._open = opened
         self._end = ended
         self._kept: dict[Key, BackendSession] = {}
-        self._locks: dict[Key, tuple[asyncio.Lock, int]] = {}
+        self._turns: Turns[Key] = Turns()
 
     def known(self, client: Client) -> BackendSession | None:
         """Return the session of a client, None where none is open."""
@@ -35,7 +34,7 @@ class Sessions:
     async def of(self, client: Client) -> BackendSession:
         """Return the session of a client, opened now where there was none."""
         key = _key(client)
-        async with self._alone(key):
+        async with self._turns.of(key):
             known = self._kept.get(key)
             if known is None:
                 known = await self._open(client)
@@ -64,20 +63,6 @@ class Sessions:
     def forget_all(self) -> None:
         """Forget all sessions: the backend that knew them is no more."""
         self._kept.clear()
-
-    @asynccontextmanager
-    async def _alone(self, key: Key) -> AsyncIterator[None]:
-        lock, users = self._locks.get(key, (asyncio.Lock(), 0))
-        self._locks[key] = (lock, users + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            _, users = self._locks[key]
-            if users == 1:
-                del self._locks[key]
-            else:
-                self._locks[key] = (lock, users - 1)
 
 
 def _key(client: Client) -> Key:

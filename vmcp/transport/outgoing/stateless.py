@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from vmcp.gateway.ports import Reply
+from vmcp.latest import Latest
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Peer
@@ -16,6 +18,7 @@ from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import EMPTY, MalformedJson, split, unquote
 from vmcp.protocol.failures import (
+    INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     UNSUPPORTED_VERSION,
@@ -23,16 +26,36 @@ from vmcp.protocol.failures import (
 )
 from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
-from vmcp.transport.outgoing.discovery import peer_of, resources_subscribe
+from vmcp.transport.outgoing.discovery import honoured, peer_of, resources_subscribe
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
-from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
+from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe, carried
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
 
 _DISCOVER_SECONDS = 5.0
 _STREAM_SECONDS = 10.0
+_LONGEST_KNOWN = 256
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 # Codes with which a server of the other era, or of another revision, refuses what it does not know.
 _CONTRADICTIONS = (UNSUPPORTED_VERSION, INVALID_REQUEST, -32000, -32001)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Opened:
+    """A subscription whose stream is open, and the resources that it asks for."""
+
+    response: Response
+    uris: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """For which resources the open subscription asks, and which of them the backend honours."""
+
+    asked: frozenset[str]
+    honoured: frozenset[str]
+
+
+_NOTHING_ASKED = _Agreed(frozenset(), frozenset())
 
 
 class StatelessHttp:
@@ -46,6 +69,7 @@ class StatelessHttp:
         self._base = pipe.headers({"MCP-Protocol-Version": STATELESS_VERSION})
         self._uris: set[str] = set()
         self._changed = asyncio.Event()
+        self._agreed: Latest[_Agreed | None] = Latest(None)
 
     async def open(self) -> Peer:
         """Ask who is there; raise EraContradicted where no stateless server answers, and BackendFailed."""
@@ -124,9 +148,9 @@ class StatelessHttp:
 
     def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         found = self._pipe.travelling(headers)
-        found.update(
-            (name, value) for name, value in headers.items() if name.startswith("mcp-param-")
-        )
+        for name, value in headers.items():
+            if name.startswith("mcp-param-") and (sent := carried(value)) is not None:
+                found[name] = sent
         return found
 
     async def _outcome(
@@ -149,28 +173,32 @@ class StatelessHttp:
     async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
         """Hold a subscription open, and the next one whenever the resources that it asks for change."""
         self._changed.clear()
-        response = await self._subscribed()
-        while True:
-            found = await self._heard(response, hear, ready)
-            if not isinstance(found, Response):
-                break
-            response, ready = found, _open_already
+        self._agreed.set(_NOTHING_ASKED)
+        try:
+            opened = await self._subscribed()
+            while True:
+                found = await self._heard(opened, hear, ready)
+                if not isinstance(found, _Opened):
+                    break
+                opened, ready = found, _open_already
+        finally:
+            self._agreed.set(None)
         if found is not None:
             raise found
 
     async def _heard(
-        self, response: Response, hear: Hear, ready: Callable[[], None]
-    ) -> Response | BackendFailed | None:
+        self, opened: _Opened, hear: Hear, ready: Callable[[], None]
+    ) -> _Opened | BackendFailed | None:
         """Follow a subscription to its end, or until the next one is open, so that nothing is missed."""
         async with asyncio.TaskGroup() as tasks:
-            hearing = tasks.create_task(self._hear(response, hear, ready))
+            hearing = tasks.create_task(self._hear(opened, hear, ready))
             renewing = tasks.create_task(self._renewed())
             await asyncio.wait((hearing, renewing), return_when=asyncio.FIRST_COMPLETED)
             hearing.cancel()
             renewing.cancel()
         return hearing.result() if renewing.cancelled() else renewing.result()
 
-    async def _renewed(self) -> Response | BackendFailed:
+    async def _renewed(self) -> _Opened | BackendFailed:
         await self._changed.wait()
         self._changed.clear()
         try:
@@ -180,9 +208,9 @@ class StatelessHttp:
         except BackendFailed as failure:
             return failure
 
-    async def _subscribed(self) -> Response:
-        identity = self._ids.next()
-        params = compose.subscription(self._uris)
+    async def _subscribed(self) -> _Opened:
+        identity, uris = self._ids.next(), frozenset(self._uris)
+        params = compose.subscription(uris)
         body = compose.own_request(
             "subscriptions/listen", identity, params, Era.STATELESS, OUR_INFO
         )
@@ -196,28 +224,43 @@ class StatelessHttp:
         if response.status != 200 or response.content_type != EVENTS:
             response.close()
             raise NoStream
-        return response
+        return _Opened(response, uris)
 
     async def _hear(
-        self, response: Response, hear: Hear, ready: Callable[[], None]
+        self, opened: _Opened, hear: Hear, ready: Callable[[], None]
     ) -> BackendFailed | None:
         try:
-            async with self._pipe.messages(response) as messages:
+            async with self._pipe.messages(opened.response) as messages:
                 async for message in messages:
                     if isinstance(message, jsonrpc.Response):
                         return None
-                    if isinstance(message, jsonrpc.Notification):
-                        ready() if message.method == _ACKNOWLEDGED else hear(message)
+                    if not isinstance(message, jsonrpc.Notification):
+                        continue
+                    if message.method == _ACKNOWLEDGED:
+                        self._agreed.set(_Agreed(opened.uris, honoured(message, opened.uris)))
+                        ready()
+                    else:
+                        hear(message)
         except BackendFailed as failure:
             return failure
         return None
 
     async def subscribe(self, uri: str) -> None:
-        """Add a resource to what the subscription asks for."""
+        """Add a resource to what the subscription asks for, and wait until the backend has taken it.
+
+        While no subscription is open there is nothing to wait for: the next one asks for it.
+        """
         if not resources_subscribe(self.peer):
             raise Refused(METHOD_NOT_FOUND, "The backend offers no resource subscriptions.")
         self._uris.add(uri)
         self._changed.set()
+        async for agreed in self._agreed.changes():
+            if agreed is None or uri in agreed.honoured:
+                return
+            if uri in agreed.asked:
+                break
+        await self.unsubscribe(uri)
+        raise Refused(INVALID_PARAMS, "The backend takes no subscription to this resource.")
 
     async def unsubscribe(self, uri: str) -> None:
         """Take a resource out of what the subscription asks for."""
@@ -234,8 +277,17 @@ class StatelessHttp:
         """Do nothing: nothing is kept for a client."""
 
 
-@lru_cache(maxsize=4096)
 def _name_header(raw: bytes) -> str:
+    # What clients invent must not fill the memory.
+    return _known_name_header(raw) if len(raw) <= _LONGEST_KNOWN else _written(raw)
+
+
+@lru_cache(maxsize=4096)
+def _known_name_header(raw: bytes) -> str:
+    return _written(raw)
+
+
+def _written(raw: bytes) -> str:
     return header_values.encode(unquote(raw))
 
 

@@ -189,8 +189,12 @@ class SupervisedBackend:
     async def unsubscribe(self, uri: str) -> None:
         """Ask for no more updates of a resource."""
         self._uris.discard(uri)
-        if self._speech is not None:
+        if self._speech is None:
+            return
+        try:
             await self._speech.unsubscribe(uri)
+        except Refused:
+            log.info("the end of a subscription was refused", extra={"backend": self.backend.name})
 
     async def release(self, client: Client) -> None:
         """End what is kept for a client."""
