@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -71,7 +72,8 @@ class Survey:
 @asynccontextmanager
 async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
     """Run a gateway without its listeners for the block; backends and child processes end after it."""
-    clock, http = SystemClock(), HttpClient()
+    pseudonym = f"vmcp-{secrets.token_hex(8)}"
+    clock, http = SystemClock(), HttpClient(pseudonym)
     registry = Registry()
     inventories = Inventories(clock)
     pool = Pool(lambda backend: make(backend, http, inventories, environment), inventories)
@@ -81,6 +83,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
     gateway = Gateway(
+        pseudonym=pseudonym,
         registry=registry,
         inventories=inventories,
         pool=pool,

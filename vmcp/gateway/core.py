@@ -22,8 +22,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What serves the clients; each part owns its own tasks and tables."""
+    """What serves the clients; each part owns its own tasks and tables.
 
+    `pseudonym` is what its requests to backends say of where they came through.
+    """
+
+    pseudonym: str
     registry: Registry
     inventories: Inventories
     pool: Pool

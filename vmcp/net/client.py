@@ -89,7 +89,9 @@ class Response:
 class HttpClient:
     """Send requests over pooled connections; one pool for all backends that trust the same certificates."""
 
-    def __init__(self) -> None:
+    def __init__(self, via: str | None = None) -> None:
+        # What each request says of where it came through (RFC 9110, 7.6.3).
+        self._headers = {} if via is None else {"Via": f"1.1 {via}"}
         self._pools: dict[str | None, aiohttp.ClientSession] = {}
 
     def _pool(self, ca_bundle: str | None) -> aiohttp.ClientSession:
@@ -104,6 +106,7 @@ class HttpClient:
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+                headers=self._headers,
                 skip_auto_headers=_SKIPPED,
                 auto_decompress=True,
                 max_line_size=_HEADER_LIMIT,

@@ -44,6 +44,7 @@ class Endpoint:
         try:
             http = request.read(scope, receive, send)
             self._doors.check(http.headers)
+            self._check_loop(http)
             await self._serve(http)
         except Refused as refused:
             await refuse(send, refused.status, refused.message, *refused.headers)
@@ -51,6 +52,10 @@ class Endpoint:
             await _fail(send, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
+
+    def _check_loop(self, http: HttpRequest) -> None:
+        if self._gateway.pseudonym in http.headers.get("via", ""):
+            raise Refused(508, "This request comes from the gateway that it leads to.")
 
     async def _serve(self, http: HttpRequest) -> None:
         if self._is_stopping:

@@ -229,6 +229,8 @@ def refusal(name: str, response: Response) -> BackendFailed:
         wait = response.header("Retry-After") or ""
         seconds = {"retryAfterSeconds": int(wait)} if wait.isdecimal() and len(wait) < 8 else {}
         return BackendFailed(name, "Overloaded", f"it answered with status {status}.", **seconds)
+    if status == 508:
+        return BackendFailed(name, "SelfReference", "its url leads back to this gateway.")
     if status == 200:
         return BackendFailed(name, "InvalidAnswer", "the answer is no JSON-RPC message.")
     return BackendFailed(name, "Rejected", f"it answered with status {status}.")
