@@ -51,10 +51,13 @@ class Call:
 
 
 class Note(NamedTuple):
-    """A notification that belongs to a call: its method and raw params, progress token already the client's."""
+    """A notification that belongs to a call: its method and raw params, None where it has none.
+
+    A progress token is already the client's.
+    """
 
     method: str
-    params: bytes
+    params: bytes | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def note(call: Call, notification: jsonrpc.Notification) -> Note | None:
         if call.progress_token is None:
             return None
         params = params.with_member(b'"progressToken"', call.progress_token)
-    return Note(notification.method, params.join())
+    return Note(notification.method, jsonrpc.params_json(params))
 
 
 def end(found: jsonrpc.Response) -> Done:
