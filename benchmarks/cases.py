@@ -41,7 +41,7 @@ class Gateway:
     pid: int
 
 
-class LoadFailed(RuntimeError):  # noqa: N818 (tells what happened)
+class LoadFailed(RuntimeError):
     """Some answers under load were wrong or missing."""
 
 

@@ -32,7 +32,7 @@ _INITIALIZE: dict[str, object] = {
 }
 
 
-class WrongAnswer(Exception):  # noqa: N818 (the answer is wrong, not the program)
+class WrongAnswer(Exception):
     """What came back is not what was asked for; the text says how, in the same words each time."""
 
 

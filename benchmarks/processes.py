@@ -23,7 +23,7 @@ _FETCH_SECONDS = 10.0
 _LOG_BYTES_SHOWN = 2000
 
 
-class ProcessFailed(RuntimeError):  # noqa: N818 (tells what happened)
+class ProcessFailed(RuntimeError):
     """A process ended badly or was not ready in time; the text holds the end of what it wrote."""
 
 

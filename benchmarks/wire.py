@@ -12,7 +12,7 @@ import httptools
 _CONNECT_SECONDS = 5.0
 
 
-class Lost(ConnectionError):  # noqa: N818 (what has happened, like the error that it extends)
+class Lost(ConnectionError):
     """The connection ended before the answer did."""
 
 
