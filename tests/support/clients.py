@@ -247,6 +247,10 @@ def _message(identity: Any, method: str, params: Json | None) -> Json:
     return body if params is None else {**body, "params": params}
 
 
+def _http() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+
+
 @asynccontextmanager
 async def sessioned(
     url: str,
@@ -255,7 +259,7 @@ async def sessioned(
     version: str = "2025-11-25",
 ) -> AsyncIterator[SessionedClient]:
     """Give a client with a session, which ends with the block."""
-    async with aiohttp.ClientSession() as http, asyncio.TaskGroup() as tasks:
+    async with _http() as http, asyncio.TaskGroup() as tasks:
         client = SessionedClient(http, tasks, url)
         client.version = version
         await client.initialize(capabilities or {}, name)
@@ -267,7 +271,7 @@ async def sessioned(
 @asynccontextmanager
 async def stateless(url: str, capabilities: Json | None = None) -> AsyncIterator[StatelessClient]:
     """Give a client of the stateless era."""
-    async with aiohttp.ClientSession() as http, asyncio.TaskGroup() as tasks:
+    async with _http() as http, asyncio.TaskGroup() as tasks:
         client = StatelessClient(http, tasks, url)
         client.capabilities = capabilities or {}
         yield client

@@ -72,7 +72,7 @@ async def echo(invocation: Invocation) -> Json:
 
 @dataclass(slots=True)
 class Shelf:
-    """The things on offer; `more` answers any other method."""
+    """The things on offer, in pages if `page_size` is set; `more` answers any other method."""
 
     tools: dict[str, Tool] = field(default_factory=lambda: {"echo": echo})
     prompts: list[str] = field(default_factory=list)
@@ -80,12 +80,13 @@ class Shelf:
     templates: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
     more: dict[str, Callable[[Json], Json]] = field(default_factory=dict)
+    page_size: int | None = None
 
     def answered(self, method: str, params: Json) -> Json:
         """Return the answer to a method that needs no stream; raise Fault."""
         match method:
             case _ if method in _LISTS:
-                return {_LISTS[method]: self._listed(method)}
+                return self._page(_LISTS[method], self._listed(method), params.get("cursor"))
             case "prompts/get" if params["name"] in self.prompts:
                 words = {"type": "text", "text": params["name"]}
                 return {"messages": [{"role": "user", "content": words}]}
@@ -96,6 +97,12 @@ class Shelf:
             case _ if method in self.more:
                 return self.more[method](params)
         raise Fault(METHOD_NOT_FOUND, f"there is no {method}")
+
+    def _page(self, member: str, items: list[Json], cursor: str | None) -> Json:
+        start = int(cursor or 0)
+        end = start + (self.page_size or len(items))
+        following = {"nextCursor": str(end)} if end < len(items) else {}
+        return {member: items[start:end], **following}
 
     def tool(self, name: str) -> Tool:
         """Return a tool; raise Fault."""
