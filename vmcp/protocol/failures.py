@@ -125,6 +125,9 @@ class BackendFailed(Failure):
         )
         self.backend = backend
         self.reason = reason
+        seconds = data.get("retryAfterSeconds")
+        # Zero where the backend did not say.
+        self.retry_after_seconds = seconds if isinstance(seconds, int) else 0
 
 
 class Refusal(Failure):

@@ -68,31 +68,33 @@ class SupervisedBackend:
             wait = _FIRST_WAIT
             while True:
                 began = loop.time()
-                await self._attempt()
+                wished = await self._attempt()
                 if self._again.is_set():
                     self._again.clear()
                     continue
                 self._tried.set()
                 wait = _FIRST_WAIT if loop.time() - began > _GOOD_SECONDS else wait
-                await self._pause(wait)
+                await self._pause(max(wait * random.uniform(0.9, 1.1), wished))
                 wait = min(wait * 2, _LONGEST_WAIT)
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next attempt, or until a call shows that the backend is another one now."""
         try:
-            async with asyncio.timeout(seconds * random.uniform(0.9, 1.1)):
+            async with asyncio.timeout(seconds):
                 await self._again.wait()
         except TimeoutError:
             return
         self._again.clear()
 
-    async def _attempt(self) -> None:
+    async def _attempt(self) -> float:
+        """Connect and attend until that ends; return for how long the backend wishes to be left alone."""
         try:
             async with self._connect() as speech:
                 self._speech = speech
                 await self._attend(speech)
         except BackendFailed as failure:
             self._findings.failed(self.backend.key, failure.reason, failure.message)
+            return min(failure.retry_after_seconds, _LONGEST_WAIT)
         except EraContradicted as error:
             self._findings.failed(
                 self.backend.key, "NotMcp", f"Backend '{self.backend.name}': {error}."
@@ -101,6 +103,7 @@ class SupervisedBackend:
             self._findings.failed(
                 self.backend.key, "TimedOut", f"Backend '{self.backend.name}': no answer in time."
             )
+        return 0.0
 
     async def _attend(self, speech: Speech) -> None:
         attendance = _Attendance(self, speech)
