@@ -162,6 +162,22 @@ def test_numbers_keep_their_digits() -> None:
     assert split(raw.replace(b'"b"', b'"a"')).join() == raw.replace(b'"b"', b'"a"')
 
 
+@pytest.mark.parametrize(
+    ("raw", "values"),
+    [
+        (b'{"a": 12, "a": 1}', [b"12", b"1"]),
+        (b'{"a": 1, "a": 12}', [b"1", b"12"]),
+        (b'{"a": 1, "a": 1}', [b"1", b"1"]),
+        (b'{"a": 1, "b": 2, "a": 1}', [b"1", b"2", b"1"]),
+        (b'{"a": {"a": 1}, "a": {"a": 1} }', [b'{"a": 1}', b'{"a": 1}']),
+        (b'{"a":1,"a":1}', [b"1", b"1"]),
+        (b'{ "a":"b", "b":"a" }', [b'"b"', b'"a"']),
+    ],
+)
+def test_members_that_look_alike_are_all_found(raw: bytes, values: list[bytes]) -> None:
+    assert [value for _, value in split(raw).members] == values
+
+
 def test_keys_that_are_equal_once_unescaped_are_duplicates() -> None:
     document = split(b'{"name":1,"n\\u0061me":2,"other":3}')
 

@@ -53,7 +53,30 @@ def split(raw: bytes) -> Document:
     if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or raw == b"{}":
         return Document(members)
     # White space, an escaped key or a duplicate: the lengths do not add up.
-    return _split_slowly(raw)
+    return Document(members) if _is_spaced(raw, members) else _split_slowly(raw)
+
+
+def _is_spaced(raw: bytes, members: tuple[tuple[bytes, bytes], ...]) -> bool:
+    """Tell whether a well-formed object has just these members in this order, with white space between."""
+    at = _past_space(raw, 0) + 1
+    for key, value in members:
+        at = _past_space(raw, at)
+        if not raw.startswith(key, at):
+            return False
+        at = _past_space(raw, _past_space(raw, at + len(key)) + 1)
+        if not raw.startswith(value, at):
+            return False
+        at = _past_space(raw, at + len(value))
+        if raw[at] not in b",}":
+            return False
+        at += 1
+    return raw[at - 1] == ord("}")
+
+
+def _past_space(raw: bytes, at: int) -> int:
+    while raw[at] in _SPACE:
+        at += 1
+    return at
 
 
 def split_array(raw: bytes) -> tuple[bytes, ...]:
