@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -45,6 +46,13 @@ def half_stream(heard: Heard) -> Answer:
 
 def large(heard: Heard, size: int) -> bytes:
     return told(heard, result={**DONE, "pad": "x" * size})
+
+
+def chunked(*parts: bytes) -> bytes:
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    return head + b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (*parts, b""))
 
 
 BAD: list[Any] = [
@@ -107,6 +115,21 @@ BAD: list[Any] = [
     ),
     pytest.param(always(events(b"{broken")), "InvalidAnswer", id="a stream with garbage"),
     pytest.param(lambda h: http(200, large(h, LIMIT), JSON), "TooLarge", id="17 MiB"),
+    pytest.param(
+        lambda h: http(200, gzip.compress(large(h, LIMIT)), JSON, Content_Encoding="gzip"),
+        "TooLarge",
+        id="17 MiB in a few bytes",
+    ),
+    pytest.param(
+        lambda h: http(200, told(h, result=DONE), JSON, Content_Encoding="gzip"),
+        "ConnectionLost",
+        id="no gzip",
+    ),
+    pytest.param(
+        lambda h: http(200, told(h, result=DONE), JSON, Content_Length="7"),
+        "ConnectionLost",
+        id="two lengths",
+    ),
     pytest.param(lambda h: events(large(h, LIMIT)), "TooLarge", id="17 MiB in one event"),
     pytest.param(
         lambda h: http(200, told(h, result=DONE), JSON, X="x" * 70_000),
@@ -133,6 +156,13 @@ GOOD: list[Any] = [
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + told(h, result=DONE)
         ),
         id="no length",
+    ),
+    pytest.param(
+        lambda h: http(200, gzip.compress(told(h, result=DONE)), JSON, Content_Encoding="gzip"),
+        id="gzip that nobody asked for",
+    ),
+    pytest.param(
+        lambda h: chunked(told(h, result=DONE)[:7], told(h, result=DONE)[7:]), id="chunks"
     ),
     pytest.param(lambda h: http(200, large(h, LIMIT - 1000), JSON), id="nearly 16 MiB"),
     pytest.param(lambda h: events(large(h, LIMIT - 1000)), id="nearly 16 MiB in one event"),
@@ -336,3 +366,39 @@ async def test_what_was_listed_stays_while_the_backend_answers_badly(answer: Ans
 
         assert await gateway.tools() == ["a_echo"]
         assert (await gateway.call("a_echo")).result
+
+
+@ERAS
+async def test_a_backend_may_answer_everything_with_streams(era: str) -> None:
+    backend = Scripted(era)
+
+    def streamed(heard: Heard) -> bytes:
+        whole = backend.behaves(heard)
+        head, _, body = whole.partition(b"\r\n\r\n")
+        if b"application/json" not in head:
+            return whole
+        note = message(None, method="notifications/message", params={"level": "info", "data": 1})
+        stream = events(note, body)
+        session = b"Mcp-Session-Id: session-1\r\n" if b"Mcp-Session-Id" in head else b""
+        return stream.replace(b"Content-Type", session + b"Content-Type", 1)
+
+    backend.script["else"] = streamed
+    async with scripted(backend), door(behind(backend)) as gateway:
+        assert await gateway.tools() == ["a_echo"]
+        assert (await call(gateway, era)).result["content"] == text("echo")["content"]
+
+    sessions = {heard.header("mcp-session-id") for heard in backend.asked("tools/call")}
+    assert sessions == ({"session-1"} if era == SESSIONED else {None})
+
+
+async def test_an_empty_session_id_is_none() -> None:
+    backend = Scripted()
+    backend.script["initialize"] = lambda heard: http(
+        200, told(heard, result=backend.welcome()), JSON, Mcp_Session_Id=""
+    )
+
+    async with scripted(backend), door(behind(backend)) as gateway:
+        assert (await call(gateway, SESSIONED)).result["content"] == text("echo")["content"]
+
+    assert not any(heard.all("mcp-session-id") for heard in backend.heard.all)
+    assert backend.asked("DELETE") == []

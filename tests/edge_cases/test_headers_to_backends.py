@@ -296,3 +296,32 @@ async def test_each_header_of_ours_stands_once(era: str) -> None:
         names = [name for name, _ in heard.headers]
         assert sorted(names) == sorted(set(names))
         assert heard.header("accept-encoding") == "identity"
+
+
+@ERAS
+async def test_what_a_backend_puts_into_its_headers_stays_there(era: str) -> None:
+    backend = Scripted(era)
+
+    def marked(heard: Heard) -> bytes:
+        mark = b"\r\nSet-Cookie: crumb=1\r\nX-Backend: crumb\r\nServer: crumb\r\n"
+        return backend.behaves(heard).replace(b"\r\n", mark, 1)
+
+    backend.script["else"] = marked
+    async with scripted(backend), door(config(backend)) as gateway:
+        seen = await call(gateway, era, {})
+
+    assert "crumb" not in str(seen.headers)
+    assert not any(heard.all("cookie") for heard in backend.heard.all)
+
+
+async def test_an_answer_carries_the_clients_request_id_where_it_can_be_logged() -> None:
+    backend = Scripted()
+
+    async with scripted(backend), door(config(backend)) as gateway:
+        mine = await gateway.call("a_echo", x_request_id="mine-1.2:3/4")
+        odd = await gateway.call("a_echo", x_request_id="with a\tspace")
+        none = await gateway.call("a_echo")
+
+    assert mine.headers["x-request-id"] == "mine-1.2:3/4"
+    assert odd.headers["x-request-id"] != none.headers["x-request-id"]
+    assert " " not in odd.headers["x-request-id"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from yarl import URL
 
 from tests.edge_cases.front import META, Door, behind, door, request
 from tests.support.scripted import (
@@ -18,6 +17,7 @@ from tests.support.scripted import (
     http,
     scripted,
 )
+from vmcp.net.url import parse
 from vmcp.transport.outgoing.pipe import target
 
 TOKEN = "s3cret-token"
@@ -124,7 +124,7 @@ async def test_no_credential_goes_to_another_origin() -> None:
 
 def test_https_is_not_left_for_http() -> None:
     with pytest.raises(ValueError, match="from https to http"):
-        target(URL("https://a.example.test/mcp"), 307, "http://a.example.test/mcp/")
+        target(parse("https://a.example.test/mcp"), 307, "http://a.example.test/mcp/")
 
 
 async def test_user_and_password_in_a_location_do_not_replace_the_credential() -> None:

@@ -70,7 +70,7 @@ async def initialize(
         raise BackendFailed(pipe.name, "TimedOut", "no answer to initialize in time.") from None
     peer = welcome(found, pipe.name)
     extra = {"MCP-Protocol-Version": peer.version}
-    if (session_id := response.header("Mcp-Session-Id")) is not None:
+    if (session_id := response.header("Mcp-Session-Id") or None) is not None:
         extra["Mcp-Session-Id"] = session_id
     return BackendSession(session_id, peer, pipe.headers(extra))
 
