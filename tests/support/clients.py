@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import aiohttp
@@ -97,13 +97,19 @@ class Client:
         for answer in self._answers:
             answer.close()
 
-    async def send(self, method: str, headers: Mapping[str, str], message: object = None) -> Answer:
+    async def send(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        message: object = None,
+        url: str | None = None,
+    ) -> Answer:
         """Send one HTTP request and return its answer once it begins."""
         body = None if message is None else json.dumps(message).encode()
         more = {"Content-Type": "application/json"} if body else {}
         async with asyncio.timeout(SECONDS):
             response = await self._http.request(
-                method, self.url, data=body, headers={"Accept": _BOTH, **more, **headers}
+                method, url or self.url, data=body, headers={"Accept": _BOTH, **more, **headers}
             )
         self._answers.append(Answer(response))
         return self._answers[-1]
@@ -264,7 +270,9 @@ async def sessioned(
         client.version = version
         await client.initialize(capabilities or {}, name)
         yield client
-        await client.end()
+        with suppress(aiohttp.ClientConnectionError):
+            # The server may have ended before its client.
+            await client.end()
         client.leave()
 
 

@@ -130,12 +130,16 @@ def config(*fakes: Fake, each: Mapping[str, Any] | None = None, **more: Any) -> 
 
 @asynccontextmanager
 async def gateway_of(
-    settings: Mapping[str, Any], clock: Clock | None = None, *, awaited: bool = True
+    settings: Mapping[str, Any],
+    clock: Clock | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    awaited: bool = True,
 ) -> AsyncIterator[Served]:
     """Serve a configuration for the block; `clock` times silence. No task is left behind it."""
     before = asyncio.all_tasks()
     with listening("127.0.0.1", 0) as socket:
-        async with app.running(loaded(settings), {}) as gateway:
+        async with app.running(loaded(settings, environment), {}) as gateway:
             keeper = Keeper(clock or SystemClock())
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
             main = server(front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready), 1.0)

@@ -43,13 +43,17 @@ class Endpoint:
         """Serve one request; whatever is wrong with it, it gets an answer."""
         try:
             http = request.read(scope, receive, send)
+        except Refused as refused:
+            await refuse(send, refused.status, refused.message, *refused.headers)
+            return
+        try:
             self._doors.check(http.headers)
             self._check_loop(http)
             await self._serve(http)
         except Refused as refused:
-            await refuse(send, refused.status, refused.message, *refused.headers)
+            await refuse(send, refused.status, refused.message, http.id_header, *refused.headers)
         except Failure as failure:
-            await _fail(send, None, failure, Era.SESSIONED)
+            await _fail(http, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
 
@@ -58,8 +62,6 @@ class Endpoint:
             raise Refused(508, "This request comes from the gateway that it leads to.")
 
     async def _serve(self, http: HttpRequest) -> None:
-        if self._is_stopping:
-            raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
         if http.method == "POST":
             await self._post(http)
         else:
@@ -75,6 +77,8 @@ class Endpoint:
         era = era_of(version, None, None)
         try:
             message = jsonrpc.read(body)
+            if isinstance(message, jsonrpc.Request):
+                self._check_open()
             meta, method = _told(message)
             era = era_of(version, method, meta)
             if era is Era.STATELESS:
@@ -82,7 +86,12 @@ class Endpoint:
             else:
                 await self._sessioned.post(http, message, meta)
         except Failure as failure:
-            await _fail(http.send, jsonrpc.identity(body), failure, era)
+            await _fail(http, jsonrpc.identity(body), failure, era)
+
+    def _check_open(self) -> None:
+        """Refuse what would begin now; answers and cancellations are for calls that are under way."""
+        if self._is_stopping:
+            raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
 
     async def _other(self, http: HttpRequest) -> None:
         version = http.headers.get("mcp-protocol-version")
@@ -92,6 +101,7 @@ class Endpoint:
             )
             raise Refused(405, "This method is not served here.", (b"allow", allowed))
         if http.method == "GET":
+            self._check_open()
             await self._sessioned.get(http)
         else:
             await self._sessioned.delete(http)
@@ -110,11 +120,10 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
         raise InvalidParams('The member "_meta" must be an object.') from None
 
 
-async def _fail(send: Send, identity: bytes | None, failure: Failure, era: Era) -> None:
+async def _fail(http: HttpRequest, identity: bytes | None, failure: Failure, era: Era) -> None:
     """Answer a request that was not served with a JSON-RPC error and the HTTP status of its era."""
     status = failure.status
     if status is None:
         status = STATELESS_STATUS.get(failure.code, 200) if era is Era.STATELESS else 200
-    await respond(
-        send, status, jsonrpc.response(identity, failure.payload(), is_error=True), [JSON]
-    )
+    body = jsonrpc.response(identity, failure.payload(), is_error=True)
+    await respond(http.send, status, body, [JSON, http.id_header])

@@ -150,7 +150,7 @@ class SessionedEndpoint:
             session.answer(message)
         else:
             await self._notified(session, message)
-        await respond(request.send, 202, b"", ())
+        await respond(request.send, 202, b"", (request.id_header,))
 
     async def _initialize(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         wanted = name_of(message.params, b'"protocolVersion"')
@@ -273,4 +273,4 @@ class SessionedEndpoint:
     async def delete(self, request: HttpRequest) -> None:
         """End a session; raise a Failure."""
         self._gateway.sessions.end(self.session(request))
-        await respond(request.send, 204, b"", ())
+        await respond(request.send, 204, b"", (request.id_header,))

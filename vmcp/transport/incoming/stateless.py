@@ -82,7 +82,7 @@ class StatelessEndpoint:
             raise InvalidRequest("In this revision clients post requests and notifications only.")
         if isinstance(message, jsonrpc.Notification):
             ladder.check_notification(request.headers, message.method)
-            await respond(request.send, 202, b"", ())
+            await respond(request.send, 202, b"", (request.id_header,))
             return
         ladder.check(request.headers, message.method, message.params, meta)
         if message.method in REMOVED:
