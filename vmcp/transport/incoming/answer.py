@@ -24,6 +24,7 @@ class HttpAnswer:
 
     __slots__ = (
         "_beating",
+        "_ended",
         "_keeper",
         "_last",
         "_request",
@@ -40,6 +41,7 @@ class HttpAnswer:
         self._last = keeper.now()
         self._started = False
         self._beating = False
+        self._ended = False
         self.has_left = False
         self.deadline = Deadline()
 
@@ -76,6 +78,7 @@ class HttpAnswer:
         self, message: bytes, status: int = 200, *headers: tuple[bytes, bytes]
     ) -> None:
         """End the answer with its message, in a body of its own or at the end of the stream."""
+        self._ended = True
         if self._started or not self._request.accepted.json:
             await self.event(message)
             await self.close()
@@ -84,17 +87,20 @@ class HttpAnswer:
 
     async def close(self) -> None:
         """End the answer without a message."""
+        self._ended = True
         await self._start()
         await self._send({"type": "http.response.body", "body": b""})
 
     def is_due(self, now: float) -> bool:
         """Tell whether it was silent for too long."""
-        if self._beating or self.has_left or not self._request.accepted.stream:
+        if self._beating or self._ended or self.has_left or not self._request.accepted.stream:
             return False
         return now - self._last >= (_KEEP_ALIVE_SECONDS if self._started else _SILENCE_SECONDS)
 
     async def beat(self) -> None:
-        """Send a comment; a slow client gets one at a time."""
+        """Send a comment; a slow client gets one at a time, and none once the end is on its way."""
+        if self._ended:
+            return
         self._beating = True
         try:
             await self._chunk(sse.COMMENT)
