@@ -10,7 +10,7 @@ from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.era import era_of
-from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidParams
+from vmcp.protocol.failures import STATELESS_STATUS, Failure, HeaderMismatch, InvalidParams
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.transport.incoming import limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
@@ -45,6 +45,10 @@ class Endpoint:
             http = request.read(scope, receive, send)
         except Refused as refused:
             await refuse(send, refused.status, refused.message, *refused.headers)
+            return
+        except HeaderMismatch as mismatch:
+            body = jsonrpc.response(None, mismatch.payload(), is_error=True)
+            await respond(send, 400, body, [JSON])
             return
         try:
             self._doors.check(http.headers)
