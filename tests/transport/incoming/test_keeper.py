@@ -107,3 +107,24 @@ async def test_an_answer_that_ends_between_the_look_and_the_comment_harms_nobody
         assert not running.done()
         assert other.body.startswith(b": keep-alive")
         running.cancel()
+
+
+class Broken(Watched):
+    """An answer that cannot be kept alive."""
+
+    async def beat(self) -> None:
+        raise RuntimeError("the server refuses")
+
+
+@in_virtual_time
+async def test_an_answer_that_cannot_be_kept_alive_takes_no_other_one_with_it() -> None:
+    keeper, wire = Keeper(LoopClock()), Wire()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(keeper.run())
+        keeper.add(Broken(Wire().request(), keeper))
+        keeper.add(HttpAnswer(wire.request(), keeper))
+
+        await asyncio.sleep(11)
+
+        assert wire.body.startswith(b": keep-alive")
+        running.cancel()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Coroutine
 from typing import Protocol
 
 from vmcp.clock import Clock
+
+log = logging.getLogger(__name__)
 
 # How soon after a call began we look whether its client is still there; most calls have ended by then.
 _TICK_SECONDS = 0.25
@@ -67,8 +71,16 @@ class Keeper:
                 await asyncio.sleep(_TICK_SECONDS)
                 now = self._clock.monotonic()
                 for kept in [kept for kept in self._watched if kept.is_due(now)]:
-                    tasks.create_task(kept.beat())
+                    tasks.create_task(_guarded(kept.beat()))
                 for kept in tuple(self._young):
                     self._young.discard(kept)
                     self._watched.add(kept)
-                    tasks.create_task(kept.watch())
+                    tasks.create_task(_guarded(kept.watch()))
+
+
+async def _guarded(work: Coroutine[None, None, None]) -> None:
+    try:
+        await work
+    except Exception:
+        # The fault is ours, or the server's: the other answers must not fall with this one.
+        log.exception("an answer could not be looked after")
