@@ -125,15 +125,21 @@ async def test_allow_listed_headers_are_copied_and_others_are_not(era: str) -> N
 
 
 @ERAS
-async def test_the_bytes_of_a_copied_header_stay(era: str) -> None:
+@pytest.mark.parametrize("name", ["J\u00fcrgen", "\u65e5\u672c", "J\u00fcrgen \u65e5\u672c"])
+@pytest.mark.parametrize("configured", ["plain", "\u00e9", "\u65e5\u672c"])
+async def test_the_bytes_of_a_copied_header_stay_beside_configured_ones(
+    era: str, name: str, configured: str
+) -> None:
     backend = Scripted(era)
 
     async with scripted(backend):
-        settings = config(backend, passthroughHeaders=["X-Name"])
-        sent = "J\u00fcrgen \u65e5\u672c".encode().decode("latin-1")
+        forward = {"addPlaintextHeaders": {"X-Team": configured}}
+        settings = config(backend, forward, passthroughHeaders=["X-Name"])
+        sent = name.encode().decode("latin-1")
         called, _ = await heard_by(backend, settings, era, {"x-name": sent})
 
     assert called.all("x-name") == [sent]
+    assert called.all("x-team") == [configured.encode().decode("latin-1")]
 
 
 @ERAS

@@ -79,7 +79,7 @@ async def test_a_redirect_on_the_same_origin_is_followed_and_remembered(
         pytest.param(307, "http://127.0.0.2:{port}/target/", "another origin", id="other host"),
         pytest.param(307, "http://127.0.0.1:1/target/", "another origin", id="other port"),
         pytest.param(308, "https://127.0.0.1:{port}/target/", "another origin", id="other scheme"),
-        pytest.param(307, "ftp://127.0.0.1:{port}/target/", "another origin", id="no web at all"),
+        pytest.param(307, "ftp://127.0.0.1:{port}/target/", "redirects", id="no web at all"),
         pytest.param(307, "http://localhost:{port}/target/", "another origin", id="other name"),
         pytest.param(307, "mailto:me@example.test", "no URL", id="no host"),
         pytest.param(307, "http://[::1/target/", "no URL", id="no URL"),
