@@ -3,171 +3,135 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-from collections.abc import AsyncIterator, Mapping
+import ssl
+from collections import deque
+from collections.abc import Mapping
 
-import aiohttp
-from yarl import URL
-
+from vmcp.net.errors import NetError, not_connected
+from vmcp.net.http1 import Connection, Response
 from vmcp.net.tls import context
+from vmcp.net.url import Url
 
 # Many servers drop a connection that was idle for 5 s; below that a request never meets one that is closing.
 _IDLE_SECONDS = 4.0
 _CONNECT_SECONDS = 10.0
-_HEADER_LIMIT = 64 * 2**10
-_PIECE = 2**18
-_SKIPPED = ("User-Agent", "Accept-Encoding", "Accept", "Content-Type")
 
 
-class NetError(Exception):
-    """A request got no answer; `stage` says how far it came: connect, tls, send or read.
+class Pool:
+    """The connections to one origin under one trust: kept while idle, the one used last goes first."""
 
-    `sent` is False only where the other side certainly saw nothing of the request.
-    """
+    def __init__(self, url: Url, ca_bundle: str | None) -> None:
+        self._url = url
+        self._ca_bundle = ca_bundle
+        self._idle: deque[Connection] = deque()
+        self._all: set[Connection] = set()
+        self._sweep: asyncio.TimerHandle | None = None
 
-    def __init__(self, stage: str, message: str, *, sent: bool) -> None:
-        super().__init__(message)
-        self.stage = stage
-        self.sent = sent
+    async def connection(self) -> Connection:
+        """Return a connection that carries nothing; raise NetError where none can be had."""
+        freshest = asyncio.get_running_loop().time() - _IDLE_SECONDS
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open and connection.idle_since >= freshest:
+                return connection
+            self._drop(connection)
+        return await self._open()
 
-
-class BodyTooLarge(NetError):
-    """The answer has more bytes than it may."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__("read", f"the answer is larger than {limit} bytes", sent=True)
-
-
-class Response:
-    """The head of an answer, and its body to be read once; close it in every case."""
-
-    __slots__ = ("_inner", "content_type", "status")
-
-    def __init__(self, inner: aiohttp.ClientResponse) -> None:
-        self._inner = inner
-        self.status = inner.status
-        kind = inner.headers.get("Content-Type", "")
-        self.content_type = kind.partition(";")[0].strip().lower()
-
-    def header(self, name: str) -> str | None:
-        """Return a header by its name in any case."""
-        return self._inner.headers.get(name)
-
-    async def read(self, limit: int) -> bytes:
-        """Return the whole body; raise BodyTooLarge past `limit` bytes, and NetError."""
-        parts: list[bytes] = []
-        size = 0
-        while chunk := await self._next():
-            size += len(chunk)
-            if size > limit:
-                self.close()
-                raise BodyTooLarge(limit)
-            parts.append(chunk)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    async def _next(self) -> bytes:
+    async def _open(self) -> Connection:
+        tls = context(self._ca_bundle) if self._url.scheme == "https" else None
         try:
-            return await self._inner.content.readany()
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            reason = type(error).__name__
-            raise NetError("read", f"the answer broke off: {reason}", sent=True) from None
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: Connection(self._take_back), self._url.host, self._url.port, ssl=tls
+                )
+        except TimeoutError:
+            raise NetError("connect", "no connection in time", sent=False) from None
+        except (OSError, ssl.CertificateError) as error:
+            raise not_connected(error) from None
+        self._all.add(connection)
+        return connection
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives; raise NetError when the connection breaks before its end."""
-        while chunk := await self._next():
-            yield chunk
+    def _take_back(self, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = loop.call_later(_IDLE_SECONDS, self._close_old)
+
+    def _close_old(self) -> None:
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - _IDLE_SECONDS
+        while self._idle and (not self._idle[0].is_open or self._idle[0].idle_since <= oldest):
+            self._drop(self._idle.popleft())
+        self._all = {each for each in self._all if each.is_open}
+        self._sweep = loop.call_later(_IDLE_SECONDS, self._close_old) if self._idle else None
+
+    def _drop(self, connection: Connection) -> None:
+        self._all.discard(connection)
+        connection.abort()
 
     def close(self) -> None:
-        """Give the connection back if the body was read to its end, else cut it."""
-        if self._inner.content.is_eof():
-            self._inner.release()
-        else:
-            self._inner.close()
+        """Close all connections, those in use too."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in tuple(self._all):
+            self._drop(connection)
 
 
 class HttpClient:
-    """Send requests over pooled connections; one pool for all backends that trust the same certificates."""
+    """Send requests over pooled connections, as many as are wanted at once: who calls bounds that."""
 
     def __init__(self, via: str | None = None) -> None:
         # What each request says of where it came through (RFC 9110, 7.6.3).
-        self._headers = {} if via is None else {"Via": f"1.1 {via}"}
-        self._pools: dict[str | None, aiohttp.ClientSession] = {}
-
-    def _pool(self, ca_bundle: str | None) -> aiohttp.ClientSession:
-        pool = self._pools.get(ca_bundle)
-        if pool is None:
-            pool = self._pools[ca_bundle] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=0,
-                    ssl=context(ca_bundle),
-                    keepalive_timeout=_IDLE_SECONDS,
-                    ttl_dns_cache=10,
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-                headers=self._headers,
-                skip_auto_headers=_SKIPPED,
-                auto_decompress=True,
-                max_line_size=_HEADER_LIMIT,
-                max_field_size=_HEADER_LIMIT,
-                read_bufsize=2**18,
-            )
-        return pool
+        self._via = "" if via is None else f"Via: 1.1 {via}\r\n"
+        self._pools: dict[tuple[tuple[str, str, int], str | None], Pool] = {}
 
     async def send(
         self,
         method: str,
-        url: URL,
+        url: Url,
         headers: Mapping[str, str],
         body: bytes | None,
         ca_bundle: str | None,
     ) -> Response:
         """Send a request and return the head of its answer, redirects as they are; raise NetError."""
-        data: bytes | AsyncIterator[bytes] | None = body
-        if body is not None and len(body) > _PIECE:
-            # The library warns of large bodies that come as a whole.
-            headers, data = {**headers, "Content-Length": str(len(body))}, _pieces(body)
+        request = self._request(method, url, headers, body)
+        key = (url.origin, ca_bundle)
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = Pool(url, ca_bundle)
+        response = (await pool.connection()).exchange(request)
         try:
-            inner = await self._pool(ca_bundle).request(
-                method, url, headers=headers, data=data, allow_redirects=False
-            )
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise NetError("tls", _reason(error.certificate_error), sent=False) from None
-        except aiohttp.ClientSSLError as error:
-            raise NetError("tls", _reason(error), sent=False) from None
-        except aiohttp.ClientConnectorError as error:
-            raise NetError("connect", _reason(error.os_error), sent=False) from None
-        except aiohttp.ServerTimeoutError:
-            raise NetError("connect", "no connection in time", sent=False) from None
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise NetError(
-                "send", f"the connection broke: {type(error).__name__}", sent=True
-            ) from None
-        return Response(inner)
+            await response.head()
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    def _request(
+        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
+    ) -> bytes:
+        lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+        if body is not None:
+            lines.append(f"Content-Length: {len(body)}\r\n")
+        rest = "".join(lines)
+        if rest.count("\n") != len(lines) or rest.count("\r") != len(lines):
+            raise NetError("send", "a header has a line end in it", sent=False)
+        head = f"{method} {url.target} HTTP/1.1\r\nHost: {url.authority}\r\n{self._via}{rest}\r\n"
+        return _encoded(head) + (body or b"")
 
     async def close(self) -> None:
         """Close all connections."""
         pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
-            await pool.close()
-        # aiohttp closes TLS transports in a later turn of the loop.
+            pool.close()
+        # Transports close in a later turn of the loop.
         await asyncio.sleep(0)
 
 
-async def _pieces(body: bytes) -> AsyncIterator[bytes]:
-    for at in range(0, len(body), _PIECE):
-        yield body[at : at + _PIECE]
-
-
-def _reason(error: BaseException) -> str:
-    """Say why without addresses: the text of an OS or verification error, never a URL."""
-    verify = getattr(error, "verify_message", None)
-    if verify:
-        return f"the certificate is not trusted: {verify}"
-    if isinstance(error, socket.gaierror):
-        return "the host name does not resolve"
-    # asyncio writes the address into strerror, so the number is looked up anew.
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    return type(error).__name__
+def _encoded(head: str) -> bytes:
+    """Return the bytes of a head: those of a client's headers as they came, other texts as UTF-8."""
+    try:
+        return head.encode("latin-1")
+    except UnicodeEncodeError:
+        return head.encode("utf-8", "replace")

@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import assert_never
 
-from yarl import URL
-
 from vmcp.model.auth import BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, HttpEndpoint
-from vmcp.net.client import BodyTooLarge, HttpClient, NetError, Response
+from vmcp.net import url as urls
+from vmcp.net.client import HttpClient
+from vmcp.net.errors import BodyTooLarge, NetError
+from vmcp.net.http1 import Response
+from vmcp.net.url import Url
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import BackendFailed, Failure
 from vmcp.protocol.methods import TRACE_HEADERS
@@ -27,7 +29,7 @@ class HttpPipe:
 
     def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient) -> None:
         self.name = backend.name
-        self._configured = self._url = URL(endpoint.url)
+        self._configured = self._url = urls.parse(endpoint.url)
         self._ca_bundle = endpoint.ca_bundle
         self._http = http
         self._said: set[str] = set()
@@ -79,7 +81,7 @@ class HttpPipe:
             url = self._redirected(url, response)
         raise BackendFailed(self.name, "Redirected", "it redirects in a circle.")
 
-    def _redirected(self, url: URL, response: Response) -> URL:
+    def _redirected(self, url: Url, response: Response) -> Url:
         try:
             return target(url, response.status, response.header("Location"))
         except ValueError as error:
@@ -192,20 +194,19 @@ def _credential(backend: Backend) -> dict[str, str]:
             assert_never(auth)
 
 
-def target(url: URL, status: int, location: str | None) -> URL:
+def target(url: Url, status: int, location: str | None) -> Url:
     """Return where a redirect leads; raise ValueError with what is wrong with it."""
     if status not in (307, 308):
         raise ValueError(f"it answered with status {status}, which changes the request")
     if location is None:
         raise ValueError("it redirects without saying where")
     try:
-        found = url.join(URL(location))
-        is_same = found.origin() == url.origin()
+        found = url.join(location)
     except ValueError:
         raise ValueError("it redirects to what is no URL") from None
-    if is_same:
-        # User and password in a URL would become a credential in the place of ours.
-        return found.with_user(None)
+    if found.origin == url.origin:
+        # User and password in a URL are no part of it: they would become a credential in the place of ours.
+        return found
     where = "from https to http" if url.scheme == "https" == f"{found.scheme}s" else "elsewhere"
     raise ValueError(f"it redirects {where}, to another origin, which no credential leaves for")
 

@@ -10,7 +10,7 @@ from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Peer
-from vmcp.net.client import Response
+from vmcp.net.http1 import Response
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done
 from vmcp.protocol.document import quote, split

@@ -12,7 +12,7 @@ from vmcp.latest import Latest
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Peer
-from vmcp.net.client import Response
+from vmcp.net.http1 import Response
 from vmcp.protocol import headers as header_values
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
