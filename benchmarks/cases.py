@@ -17,7 +17,12 @@ from benchmarks.eras import ERAS, SESSIONED
 from benchmarks.processes import accepts, free_port, is_ok, output_of, python, running
 from benchmarks.rows import Found
 
-ALL_CASES = ("direct", "relay", "gateway", "fastmcp")
+_MODULES = {
+    "relay": "benchmarks.relay",
+    "relay-lean": "benchmarks.relay_lean",
+    "fastmcp": "benchmarks.fastmcp_proxy",
+}
+ALL_CASES = ("direct", "relay", "relay-lean", "gateway", "fastmcp")
 _LOAD_SECONDS_SPARE = 90.0
 
 
@@ -96,7 +101,7 @@ async def _start(stack: AsyncExitStack, name: str, direct: Subject) -> Subject:
         return Subject(
             name, direct.era, running_one.url, running_one.pid, direct.stats, "echo_echo"
         )
-    module = {"relay": "benchmarks.relay", "fastmcp": "benchmarks.fastmcp_proxy"}[name]
+    module = _MODULES[name]
     port = free_port()
     command = python(module, port, direct.url)
     pid = await stack.enter_async_context(running(command, is_ready=partial(accepts, port)))

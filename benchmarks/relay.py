@@ -1,6 +1,7 @@
 """The bare relay that gateways are compared with: bytes in, bytes out, one backend, no framework.
 
-It has the server, the event loop and the client library of the gateway. At most 60 lines.
+It has the server and the event loop of the gateway, and aiohttp as its HTTP client, the library
+that such programs are written with. At most 60 lines.
 """
 
 import sys
