@@ -94,7 +94,10 @@ class HttpClient:
         body: bytes | None,
         ca_bundle: str | None,
     ) -> Response:
-        """Send a request and return the head of its answer, redirects as they are; raise NetError."""
+        """Send a request and return the head of its answer, redirects as they are; raise NetError.
+
+        The values of headers have a character for each of their bytes.
+        """
         request = self._request(method, url, headers, body)
         key = (url.origin, ca_bundle)
         pool = self._pools.get(key)
@@ -130,8 +133,7 @@ class HttpClient:
 
 
 def _encoded(head: str) -> bytes:
-    """Return the bytes of a head: those of a client's headers as they came, other texts as UTF-8."""
     try:
         return head.encode("latin-1")
     except UnicodeEncodeError:
-        return head.encode("utf-8", "replace")
+        raise NetError("send", "a header has a character that is no byte", sent=False) from None

@@ -46,12 +46,7 @@ class HttpPipe:
 
     def travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return those of a client's headers that go on to this backend."""
-        found: dict[str, str] = {}
-        for name, sent in self._passthrough:
-            value = headers.get(name)
-            if value is not None and (value := carried(value)) is not None:
-                found[sent] = value
-        return found
+        return {sent: headers[name] for name, sent in self._passthrough if name in headers}
 
     async def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a message and return the head of the answer; raise BackendFailed."""
@@ -159,7 +154,8 @@ class HttpPipe:
 
 
 def _static(backend: Backend) -> dict[str, str]:
-    configured = {name: value.reveal() for name, value in backend.headers} | _credential(backend)
+    told = {name: value.reveal() for name, value in backend.headers} | _credential(backend)
+    configured = {name: _wire(value) for name, value in told.items()}
     taken = {name.lower() for name in configured}
     ours = {
         "Content-Type": JSON,
@@ -170,15 +166,9 @@ def _static(backend: Backend) -> dict[str, str]:
     return {name: value for name, value in ours.items() if name.lower() not in taken} | configured
 
 
-def carried(value: str) -> str | None:
-    """Return a client's header value as the text that leaves with the same bytes; None if it cannot."""
-    if value.isascii():
-        return value
-    try:
-        # Values come in as latin-1 and leave as UTF-8.
-        return value.encode("latin-1").decode()
-    except UnicodeError:
-        return None
+def _wire(text: str) -> str:
+    """Return a configured text as headers are handed on: a character for each of its bytes."""
+    return text.encode().decode("latin-1")
 
 
 def _credential(backend: Backend) -> dict[str, str]:

@@ -28,7 +28,7 @@ from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
 from vmcp.transport.outgoing.discovery import honoured, peer_of, resources_subscribe
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
-from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe, carried
+from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
 
 _DISCOVER_SECONDS = 5.0
@@ -148,9 +148,9 @@ class StatelessHttp:
 
     def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         found = self._pipe.travelling(headers)
-        for name, value in headers.items():
-            if name.startswith("mcp-param-") and (sent := carried(value)) is not None:
-                found[name] = sent
+        found.update(
+            (name, value) for name, value in headers.items() if name.startswith("mcp-param-")
+        )
         return found
 
     async def _outcome(
