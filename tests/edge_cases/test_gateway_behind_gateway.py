@@ -15,7 +15,7 @@ from tests.edge_cases.front import behind, door
 from tests.journeys.pairs import at_both_backs, backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import named, stateless, words
-from tests.support.gateways import Served, loaded
+from tests.support.gateways import Served, loaded, shut
 from tests.support.scripted import Json, Scripted, scripted
 from tests.support.shelf import Invocation, text
 from tests.support.stateless_backend import StatelessFake
@@ -54,12 +54,13 @@ async def served(config: Json, given: socket.socket | None = None) -> AsyncItera
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
             main = server(Front(endpoint, "/mcp", lambda: True), 1.0)
             keeping = tasks.create_task(keeper.run())
-            tasks.create_task(main.serve([bound]))
+            serving = tasks.create_task(main.serve([bound]))
             await gateway.readiness.reached()
             url = f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
             yield Served(url, gateway, endpoint, keeper)
             endpoint.stop()
-            main.stop()
+            serving.cancel()
+            await shut(main)
             keeping.cancel()
 
 

@@ -158,13 +158,13 @@ async def gateway_of(
                 finally:
                     endpoint.stop()
                     serving.cancel()
-                    await _shut(main)
+                    await shut(main)
                     keeping.cancel()
     left = [task for task in asyncio.all_tasks() - before if not _is_of_a_fake(task)]
     assert not left, f"tasks that go on: {left}"
 
 
-async def _shut(main: Server) -> None:
+async def shut(main: Server) -> None:
     """End a server as it does itself, without its pauses of 100 ms."""
     for each in main.servers:
         each.close()
