@@ -37,14 +37,17 @@ def document(value: Json) -> Document:
     return split(json.dumps(value, separators=(",", ":")).encode())
 
 
-def peer(era: Era = Era.SESSIONED, **capabilities: Any) -> Peer:
+def peer(era: Era = Era.SESSIONED, capabilities: Json | None = None) -> Peer:
     return Peer(era, "2025-11-25", document(capabilities or {"tools": {}}), b"{}")
 
 
 def inventory(
     name: str, *tools: str, era: Era = Era.SESSIONED, description: str = "", **more: Any
 ) -> Inventory:
-    """Return an inventory with tools and what else is given: resources, templates, prompts by name."""
+    """Return an inventory with tools and what else is given.
+
+    That is resources, templates and prompts by name, and the capabilities of the backend.
+    """
     named = {
         kind: tuple(Named(each, document({member: each, "name": each})) for each in more.pop(kind))
         for kind, member in (
@@ -58,7 +61,7 @@ def inventory(
         Tool(tool, document({"name": tool, "description": description, "inputSchema": {}}))
         for tool in tools
     )
-    return Inventory(key(name), peer(era, **more), tools=listed, **named)
+    return Inventory(key(name), peer(era, more.get("capabilities")), tools=listed, **named)
 
 
 def session_client(**more: Any) -> Client:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from vmcp import __version__
 from vmcp.catalog.lookup import Catalog
-from vmcp.protocol.document import quote
+from vmcp.model.inventory import Peer
+from vmcp.protocol.document import is_object, quote, split
 
 SERVER_INFO = b'{"name":"vmcp","title":"vmcp gateway","version":' + quote(__version__) + b"}"
 
@@ -16,10 +17,7 @@ def capabilities(catalog: Catalog) -> bytes:
     """
     offered = [peer.capabilities for peer in catalog.peers.values()]
     resources = b'{"listChanged":true}'
-    if any(
-        b'"subscribe":true' in (each.get(b'"resources"') or b"").replace(b" ", b"")
-        for each in offered
-    ):
+    if any(takes_subscriptions(peer) for peer in catalog.peers.values()):
         resources = b'{"subscribe":true,"listChanged":true}'
     more = b"".join(
         b"," + key + b":{}"
@@ -32,3 +30,9 @@ def capabilities(catalog: Catalog) -> bytes:
         + more
         + b"}"
     )
+
+
+def takes_subscriptions(peer: Peer) -> bool:
+    """Tell whether a backend offers updates of single resources."""
+    raw = peer.capabilities.get(b'"resources"')
+    return raw is not None and is_object(raw) and split(raw).get(b'"subscribe"') == b"true"

@@ -42,11 +42,6 @@ def peer_of(found: jsonrpc.Response, backend: str) -> Peer:
         raise EraContradicted("its answer to server/discover is malformed") from None
 
 
-def resources_subscribe(peer: Peer) -> bool:
-    """Tell whether a backend offers updates of single resources."""
-    return b'"subscribe":true' in (peer.capabilities.get(b'"resources"') or b"").replace(b" ", b"")
-
-
 def honoured(acknowledgement: jsonrpc.Notification, asked: frozenset[str]) -> frozenset[str]:
     """Return for which of the resources asked for a subscription tells updates; all where it does not say."""
     try:

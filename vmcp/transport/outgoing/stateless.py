@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from vmcp.gateway.capabilities import takes_subscriptions
 from vmcp.gateway.ports import Reply
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
@@ -26,7 +27,7 @@ from vmcp.protocol.failures import (
 )
 from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
-from vmcp.transport.outgoing.discovery import honoured, peer_of, resources_subscribe
+from vmcp.transport.outgoing.discovery import honoured, peer_of
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
@@ -250,7 +251,7 @@ class StatelessHttp:
 
         While no subscription is open there is nothing to wait for: the next one asks for it.
         """
-        if not resources_subscribe(self.peer):
+        if not takes_subscriptions(self.peer):
             raise Refused(METHOD_NOT_FOUND, "The backend offers no resource subscriptions.")
         self._uris.add(uri)
         self._changed.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vmcp.gateway.capabilities import takes_subscriptions
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
@@ -14,7 +15,6 @@ from vmcp.protocol.document import EMPTY, MalformedJson, split
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.transport.outgoing import answers, compose
 from vmcp.transport.outgoing.channel import ACKNOWLEDGED, CANCELLED, Channel, Exchange
-from vmcp.transport.outgoing.discovery import resources_subscribe
 from vmcp.transport.outgoing.identity import OUR_INFO
 from vmcp.transport.outgoing.speech import Hear, Refused
 
@@ -116,7 +116,7 @@ class StatelessStdio:
 
     async def subscribe(self, uri: str) -> None:
         """Add a resource to what the subscription asks for."""
-        if not resources_subscribe(self.peer):
+        if not takes_subscriptions(self.peer):
             raise Refused(METHOD_NOT_FOUND, "The backend offers no resource subscriptions.")
         self._uris.add(uri)
         self._renew()
