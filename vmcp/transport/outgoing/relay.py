@@ -70,12 +70,17 @@ def _drop(asks: dict[bytes, asyncio.Task[None]], only: bytes | None = None) -> N
 
 
 async def _ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
-    if asked.method == "ping":
-        await send(asked.id, PONG)
+    answer = await _answer(asked, reply)
+    try:
+        await send(asked.id, answer)
+    except BackendFailed:
+        # The stream tells the call's fate; an answer that found no ear changes nothing.
         return
+
+
+async def _answer(asked: jsonrpc.Request, reply: Reply) -> Answer:
     if asked.method not in ASKS:
-        await send(asked.id, NOT_ASKED)
-        return
+        return PONG if asked.method == "ping" else NOT_ASKED
     params = jsonrpc.params_json(asked.params)
     wanted = Ask((Request(asked.id.decode(), asked.method, params),), Live())
     reply.deadline.pause()
@@ -83,11 +88,7 @@ async def _ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
         (answer,) = await reply.ask(wanted)
     finally:
         reply.deadline.resume()
-    try:
-        await send(asked.id, answer)
-    except BackendFailed:
-        # The stream tells the call's fate; an answer that found no ear changes nothing.
-        return
+    return answer
 
 
 def own_answer(method: str) -> Answer:
