@@ -19,23 +19,32 @@ class Errands:
 
     def __init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Take errands while the block runs, and end them before it is left."""
+        """Take errands while the block runs, and finish them before it is left, however that comes."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
                 yield
             finally:
                 self._tasks = None
+                # The group would cancel them where its owner is cancelled.
+                if self._open:
+                    await asyncio.wait(self._open)
 
     def start(self, errand: Coroutine[None, None, None]) -> None:
         """Do an errand without waiting; it is dropped when none are taken any more."""
         if self._tasks is None:
             errand.close()
             return
-        self._tasks.create_task(_bounded(errand))
+        task = self._tasks.create_task(_bounded(errand))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
 
 
 async def _bounded(errand: Coroutine[None, None, None]) -> None:
