@@ -10,10 +10,12 @@ from vmcp.protocol.call import Ask, Call, Done, Note, Request, Retry
 from vmcp.protocol.document import MalformedJson, split, unquote
 from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
 from vmcp.protocol.sse import EventTooLarge, Parser
+from vmcp.transport.outgoing.levels import wants
 from vmcp.transport.outgoing.speech import Refused
 
 BODY_LIMIT = 16 * 2**20
 PROGRESS = "notifications/progress"
+LOGGED = "notifications/message"
 
 
 def message(raw: bytes, backend: str) -> jsonrpc.Message:
@@ -38,8 +40,10 @@ def is_for(found: jsonrpc.Response, identity: bytes) -> bool:
 
 
 def note(call: Call, notification: jsonrpc.Notification) -> Note | None:
-    """Return the note for the client; None for progress that it did not ask for."""
+    """Return the note for the client; None for progress and log messages that it did not ask for."""
     params = notification.params
+    if notification.method == LOGGED and not wants(call.client, params.get(b'"level"')):
+        return None
     if notification.method == PROGRESS:
         if call.progress_token is None:
             return None
