@@ -7,8 +7,8 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,13 +75,15 @@ class Peer:
 
     def cut(self) -> None:
         """End the connection without a word of TLS."""
-        self.writer.transport.abort()
+        with suppress(AttributeError):
+            # A transport of asyncio forgets its loop once it is closed.
+            self.writer.transport.abort()
 
     def reset(self) -> None:
         """Break the connection."""
         own: socket.socket = self.writer.get_extra_info("socket")
         own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.writer.transport.abort()
+        self.cut()
 
     async def gone(self) -> None:
         """Wait until the client has ended the connection."""
@@ -150,27 +152,29 @@ class Site:
             pass
         except Exception as error:  # noqa: BLE001 - it is raised when the site closes
             self._faults.append(error)
+        finally:
+            peer.cut()
 
     async def close(self) -> None:
         """End all connections; raise what went wrong in a script."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # noqa: TID251
-        for peer in self.peers.all:
-            peer.writer.transport.abort()
         await turns()
         if self._faults:
             raise self._faults[0]
 
 
 @asynccontextmanager
-async def serving(*scripts: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
-    """Run a site for the block, which may not take long."""
+async def serving(
+    *scripts: Script, tls: ssl.SSLContext | None = None, seconds: float | None = 2 * SECONDS
+) -> AsyncIterator[Site]:
+    """Run a site for the block, which may not take longer than so many seconds."""
     site = Site(scripts, "http" if tls is None else "https")
     server = await asyncio.start_server(site.accept, "127.0.0.1", 0, ssl=tls)
     site.port = server.sockets[0].getsockname()[1]
     try:
-        async with asyncio.timeout(SECONDS * 2):
+        async with asyncio.timeout(seconds):
             yield site
     finally:
         server.close()
@@ -187,3 +191,29 @@ def _target(link: Path) -> str:
         return str(link.readlink())
     except FileNotFoundError:
         return ""
+
+
+@contextmanager
+def deaf() -> Iterator[Url]:
+    """Give a place that takes no connection and refuses none."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
+        place = server.getsockname()
+        for _ in range(4):
+            # Once as many wait as may, nobody hears of the next one.
+            one = waiting.enter_context(socket.socket())
+            one.settimeout(0)
+            one.connect_ex(place)
+        yield parse(f"http://127.0.0.1:{place[1]}/mcp")
+
+
+def closed_port() -> int:
+    """Return a port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+def connections_to(port: int) -> int:
+    """Return how many sockets somebody holds open to a port of this machine."""
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{port:04X}") and row[9] != "0" for row in rows)

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from tests.net.calls import Got, call, failed, streamed
-from tests.net.raw import OK, Peer, answer, chunked, once, serve, serving, turns
+from tests.net.raw import OK, Peer, answer, chunked, connections_to, once, serve, serving, turns
+from tests.support.waiting import until
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import BodyTooLarge, NetError
 from vmcp.net.http1 import Response
@@ -329,7 +330,7 @@ async def test_what_was_not_asked_for_is_never_taken_for_the_next_answer(
 
     async with serving(once(*said), serve(answer(b"next"))) as site:
         assert await call(client, site) == Got(200, b"first")
-        await site.peers.all[0].gone()
+        await until(lambda: not connections_to(site.port))
         assert await call(client, site) == Got(200, b"next")
 
 
@@ -450,7 +451,7 @@ async def test_a_length_above_the_limit_fails_before_the_body_comes(client: Http
     async with serving(once(OK + b"Content-Length: 6\r\n\r\n")) as site:
         with pytest.raises(BodyTooLarge):
             await call(client, site, limit=5)
-        await site.peers.all[0].gone()
+        await until(lambda: not connections_to(site.port))
 
 
 async def test_chunks_beyond_the_limit_end_the_connection(client: HttpClient) -> None:
