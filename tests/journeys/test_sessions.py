@@ -271,3 +271,16 @@ async def test_a_session_of_the_client_that_has_ended_is_unknown() -> None:
 
         assert after.status == 404
         assert (await after.end())["error"]["code"] == -32600
+
+
+async def test_the_streams_of_a_session_end_with_it() -> None:
+    fake = SessionedFake()
+    async with serving(fake), gateway_of(config(fake)) as served:
+        async with sessioned(served.url) as caller:
+            stream = await caller.listen()
+
+            await caller.end()
+
+            assert await stream.next() is None
+            assert (await caller.listen()).status == 404
+        await served.is_idle()
