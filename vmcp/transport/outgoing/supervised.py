@@ -29,6 +29,10 @@ _LONGEST_WAIT = 60.0
 _GOOD_SECONDS = 60.0
 # How often a backend is listed again that has no stream to tell of changes.
 _RELIST_SECONDS = 30.0
+# A backend may tell of a change whenever it is listed: changes in a row are answered less and less quickly.
+_CALM_SECONDS = 5.0
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
 # The first wait before an ended stream is opened anew.
 _FIRST_REOPEN = 0.1
 # How long the first lists wait for the stream of changes.
@@ -247,15 +251,20 @@ class _Attendance:
         # What changes between a list and the opening of the stream would be missed: the stream goes first.
         await _within(_STREAM_FIRST_SECONDS, self._heard.wait())
         self._heard.set()
+        loop, pause = asyncio.get_running_loop(), 0.0
         while True:
             self._bell.clear()
             wanted, self._stale = frozenset(self._stale), set()
             if wanted:
                 await self._owner.relist(self._speech, wanted)
             tried.set()
+            listed = loop.time()
             every = None if self._has_stream else _RELIST_SECONDS * random.uniform(0.9, 1.1)
             if not await _within(every, self._bell.wait()):
                 self._stale.update(listing.ALL_LISTS)
+            is_calm = loop.time() - listed > _CALM_SECONDS
+            pause = 0.0 if is_calm else min(max(_FIRST_PAUSE, pause * 2), _LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
