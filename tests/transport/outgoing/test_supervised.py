@@ -300,6 +300,23 @@ async def test_subscriptions_are_made_again_on_each_new_connection() -> None:
     assert world.subscribed == ["x://1"]
 
 
+@pytest.mark.parametrize("end", [None, LOST], ids=["its stream", "the backend"])
+def test_what_was_watched_counts_as_updated_when_it_was_away(end: Exception | None) -> None:
+    @in_virtual_time
+    async def look() -> None:
+        world = FakeBackend()
+        async with keeping(world) as keeper:
+            await keeper.subscribe("x://1")
+            assert world.updates == []
+
+            world.speech.break_off(end)
+            await asyncio.sleep(2)
+
+        assert world.updates == [("x://1", {"uri": "x://1"})]
+
+    look()
+
+
 @in_virtual_time
 async def test_an_update_is_told_without_the_mark_of_our_own_stream() -> None:
     world = FakeBackend()

@@ -13,7 +13,7 @@ from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Inventory
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.protocol.methods import META_SUBSCRIPTION
@@ -64,6 +64,7 @@ class SupervisedBackend:
         self._again = asyncio.Event()
         self._known: Inventory | None = None
         self._uris: set[str] = set()
+        self._has_listened = False
 
     async def run(self) -> None:
         """Keep the connection until cancelled."""
@@ -127,6 +128,14 @@ class SupervisedBackend:
             speech.ask, self.backend.key, self.backend.name, speech.peer, self._known, wanted
         )
         self._findings.listed(self._known)
+
+    def listening(self) -> None:
+        """Report that updates are told now; of those that came while none were, nobody knows."""
+        if self._has_listened:
+            for uri in sorted(self._uris):
+                params = b'{"uri":' + quote(uri) + b"}"
+                self._findings.resource_updated(self.backend.key, uri, params)
+        self._has_listened = True
 
     def updated(self, message: Notification) -> None:
         """Report an update of a resource."""
@@ -292,6 +301,7 @@ class _Attendance:
             # The stream was away, or came late: changes may have been missed.
             self._ring(listing.ALL_LISTS)
         self._heard.set()
+        self._owner.listening()
 
     def _ring(self, lists: Iterable[str]) -> None:
         self._stale.update(lists)
