@@ -159,7 +159,8 @@ class Site:
         """End all connections; raise what went wrong in a script."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)  # noqa: TID251
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         await turns()
         if self._faults:
             raise self._faults[0]
