@@ -22,6 +22,7 @@ from vmcp.discovery.static import StaticSource
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
@@ -82,6 +83,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
     inventories.on_update(watchers.updated)
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
+    parked = ParkedCalls()
     gateway = Gateway(
         pseudonym=pseudonym,
         registry=registry,
@@ -90,7 +92,8 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
         views=views,
         watchers=watchers,
         sessions=Sessions(clock, pool, watchers),
-        dispatch=Dispatch(views, pool, seal),
+        parked=parked,
+        dispatch=Dispatch(views, pool, seal, parked),
         readiness=Readiness(registry.snapshot, inventories.fares),
     )
     source: Source = StaticSource(loaded)
@@ -105,6 +108,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
                     views.run(),
                     watchers.run(),
                     gateway.sessions.run(),
+                    parked.run(),
                     gateway.readiness.run(views.catalog),
                 )
             ]

@@ -19,9 +19,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _BACKLOG = 2048
 # Longer than clients and balancers keep an idle connection, so that it is never ours that closes under a request.
 _KEEP_ALIVE_SECONDS = 75
-_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-)
+_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class Connection(HttpToolsProtocol):

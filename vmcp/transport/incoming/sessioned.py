@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway import capabilities
+from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.dispatch import CallCancelled, name_of
+from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.dispatch import name_of
 from vmcp.gateway.outbox import Outbox
 from vmcp.gateway.sessions import Session
 from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, digests
@@ -168,10 +169,10 @@ class SessionedEndpoint:
         )
         catalog = self._gateway.views.catalog_of(ANONYMOUS)
         session = self._gateway.sessions.create(client, digests(catalog))
-        result = b'{"protocolVersion":%b,"capabilities":%b,"serverInfo":%b}' % (
+        result = b'{"protocolVersion":%b,%b,"serverInfo":%b}' % (
             quote(version),
-            capabilities.capabilities(catalog),
-            capabilities.SERVER_INFO,
+            self._gateway.views.greeting_of(ANONYMOUS),
+            SERVER_INFO,
         )
         answer = SessionedAnswer(request, self._keeper, session)
         body = jsonrpc.response(message.id, result, is_error=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway import capabilities
+from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.dispatch import CallCancelled
+from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
@@ -98,32 +98,33 @@ class StatelessEndpoint:
         answer = StatelessAnswer(request, self._keeper, client)
         token = meta.get(META_PROGRESS)
         call = Call(client, message.method, message.params, meta, token, request.headers)
+        status: int | None = None
         self._keeper.add(answer)
         try:
             done = await self._gateway.dispatch.call(call, answer)
         except Failure as failure:
             self._gateway.failed(message.method, failure, request.id)
-            done = Done(failure.payload(), is_error=True)
+            done, status = Done(failure.payload(), is_error=True), failure.status
         except CallCancelled:
             return
         finally:
             self._keeper.remove(answer)
-        status = status_of(done) if done.is_error else 200
+        if status is None:
+            status = status_of(done) if done.is_error else 200
         await answer.finish(
             jsonrpc.response(message.id, done.payload, is_error=done.is_error), status
         )
 
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
-        offered = capabilities.capabilities(self._gateway.views.catalog_of(ANONYMOUS))
         result = (
-            b'{"resultType":"complete","supportedVersions":[%b],"capabilities":%b,'
+            b'{"resultType":"complete","supportedVersions":[%b],%b,'
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
         ) % (
             quote(STATELESS_VERSION),
-            offered,
+            self._gateway.views.greeting_of(ANONYMOUS),
             DISCOVER_TTL_MS,
             META_SERVER_INFO,
-            capabilities.SERVER_INFO,
+            SERVER_INFO,
         )
         answer = HttpAnswer(request, self._keeper)
         await answer.finish(jsonrpc.response(message.id, result, is_error=False))

@@ -122,7 +122,7 @@ class Exchange:
 
     def may_be_asked(self, method: str) -> bool:
         """Tell whether the client of this call declared what a request of the server needs."""
-        if self.call is None or self.call.client.era is not Era.SESSIONED:
+        if self.call is None:
             return False
         if self._declared is None:
             self._declared = split(self.call.client.capabilities)

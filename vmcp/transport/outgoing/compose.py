@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
-from vmcp.protocol.call import Call, Client
+from vmcp.protocol.call import Call
 from vmcp.protocol.document import EMPTY, quote
 from vmcp.protocol.methods import (
     META_CAPABILITIES,
@@ -23,8 +23,6 @@ _META = b'"_meta"'
 _methods: dict[str, bytes] = {}
 _MOST_METHODS = 256
 _LONGEST_METHOD = 128
-# What a backend may ask of us only where the client's era is its own: the pairs that cross carry no asks.
-_INTERACTIVE = (b'"elicitation"', b'"sampling"', b'"roots"')
 
 
 def method_json(method: str) -> bytes:
@@ -35,13 +33,6 @@ def method_json(method: str) -> bytes:
         if len(_methods) < _MOST_METHODS and len(method) <= _LONGEST_METHOD:
             _methods[method] = known
     return known
-
-
-def declared(client: Client, era: Era, split_capabilities: Document) -> bytes:
-    """Return the capabilities that a backend of `era` is told of: the client's, less what cannot be carried."""
-    if client.era is era:
-        return client.capabilities
-    return split_capabilities.without(*_INTERACTIVE).join()
 
 
 def sessioned(call: Call, identity: bytes) -> bytes:
@@ -67,20 +58,20 @@ def _with_meta(params: Document, meta: Document) -> Document:
     return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
 
 
-def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
+def stateless(call: Call, identity: bytes) -> bytes:
     """Write a call for a stateless backend; its progress token is the request's id."""
     params = call.params
     if not _is_its_own(call, Era.STATELESS):
-        params = params.with_member(_META, _stateless_meta(call, identity, capabilities).join())
+        params = params.with_member(_META, _stateless_meta(call, identity).join())
     return jsonrpc.request(identity, method_json(call.method), params.join())
 
 
-def _stateless_meta(call: Call, identity: bytes, capabilities: bytes) -> Document:
+def _stateless_meta(call: Call, identity: bytes) -> Document:
     client, meta = call.client, call.meta or EMPTY
     if client.era is Era.SESSIONED:
         # What a session's client writes under these keys does not speak for this hop.
         meta = meta.without(*STATELESS_META)
-        for key, value in stateless_meta(capabilities, client.info, client.log_level):
+        for key, value in stateless_meta(client.capabilities, client.info, client.log_level):
             meta = meta.with_member(key, value)
     return meta if call.progress_token is None else meta.with_member(META_PROGRESS, identity)
 

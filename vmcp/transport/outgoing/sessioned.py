@@ -13,7 +13,7 @@ from vmcp.model.inventory import Era, Peer
 from vmcp.net.http1 import Response
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done
-from vmcp.protocol.document import quote, split
+from vmcp.protocol.document import quote
 from vmcp.protocol.failures import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
@@ -186,10 +186,9 @@ class SessionedHttp:
         self._errands.start(handshake.end(self._pipe, session))
 
     async def _open_for(self, client: Client) -> BackendSession:
-        capabilities = compose.declared(client, Era.SESSIONED, split(client.capabilities))
         version = client.version if client.era is Era.SESSIONED else NEWEST_SESSIONED
         session = await handshake.initialize(
-            self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
+            self._pipe, self._ids, client.capabilities, client.info or OUR_INFO, version
         )
         try:
             await handshake.initialized(self._pipe, session)

@@ -17,7 +17,7 @@ from vmcp.net.http1 import Response
 from vmcp.protocol import headers as header_values
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import EMPTY, MalformedJson, split, unquote
+from vmcp.protocol.document import EMPTY, MalformedJson, unquote
 from vmcp.protocol.failures import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -122,8 +122,7 @@ class StatelessHttp:
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; leaving before its end closes the stream, which cancels it at the backend."""
         identity = self._ids.next()
-        capabilities = self._capabilities(call.client)
-        body = compose.stateless(call, identity, capabilities)
+        body = compose.stateless(call, identity)
         headers = self._headers(call.method, call.params)
         headers.update(self._travelling(call.headers))
         response = await self._pipe.post(body, headers)
@@ -141,11 +140,6 @@ class StatelessHttp:
             raise BackendFailed(
                 self._pipe.name, "InvalidAnswer", "its input_required is malformed."
             ) from None
-
-    def _capabilities(self, client: Client) -> bytes:
-        if client.era is Era.STATELESS:
-            return client.capabilities
-        return compose.declared(client, Era.STATELESS, split(client.capabilities))
 
     def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         found = self._pipe.travelling(headers)
