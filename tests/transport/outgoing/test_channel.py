@@ -13,9 +13,9 @@ from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client
 from vmcp.protocol.document import EMPTY
 from vmcp.protocol.failures import BackendFailed
+from vmcp.protocol.lines import Overlong
 from vmcp.transport.outgoing.channel import Channel, Exchange
 from vmcp.transport.outgoing.identity import Ids
-from vmcp.transport.outgoing.lines import Overlong
 
 ELICIT = b'{"jsonrpc":"2.0","id":"a","method":"elicitation/create","params":{"message":"?"}}'
 CAN_ELICIT = b'{"elicitation":{}}'

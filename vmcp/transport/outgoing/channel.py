@@ -15,10 +15,10 @@ from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.failures import BackendFailed, Failure
+from vmcp.protocol.lines import Overlong, answered_id
 from vmcp.protocol.methods import ASKS, META_SUBSCRIPTION
 from vmcp.transport.outgoing import answers, compose, levels, relay
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
-from vmcp.transport.outgoing.lines import Overlong, answered_id
 from vmcp.transport.outgoing.noise import Noise
 from vmcp.transport.outgoing.process import LINE_LIMIT
 from vmcp.transport.outgoing.speech import Hear

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmcp.transport.outgoing.lines import Lines, Overlong, answered_id
+from vmcp.protocol.lines import Lines, Overlong, answered_id
 
 LIMIT = 100
 
