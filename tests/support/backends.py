@@ -63,6 +63,7 @@ class Fake:
             "completions": {},
         }
         self.info = {"name": "fake", "version": "1"}
+        self.instructions: str | None = None
         self.port = 0
         # Methods that are refused, and how.
         self.refuses: dict[str, Fault] = {}
@@ -75,6 +76,10 @@ class Fake:
     def url(self) -> str:
         """Where it is reached."""
         return f"http://127.0.0.1:{self.port}/mcp"
+
+    def told(self) -> Json:
+        """Return the member that tells how it is used, where it tells that."""
+        return {} if self.instructions is None else {"instructions": self.instructions}
 
     def asked(self, method: str) -> list[Heard]:
         """Return the requests of a method so far."""

@@ -103,6 +103,7 @@ class SessionedFake(Fake):
             "protocolVersion": version,
             "capabilities": self.capabilities,
             "serverInfo": self.info,
+            **self.told(),
         }
         response = answer(heard.message["id"], result=result)
         if identity is not None:

@@ -82,6 +82,7 @@ class StatelessFake(Fake):
             "ttlMs": 0,
             "cacheScope": "public",
             "_meta": {f"{_META}serverInfo": self.info},
+            **self.told(),
         }
 
     def _answered(self, heard: Heard) -> Json:
