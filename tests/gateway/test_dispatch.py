@@ -25,8 +25,10 @@ from tests.gateway.builders import (
 from tests.support.virtual_time import HandClock, in_virtual_time
 from tests.support.waiting import until
 from vmcp.catalog.build import build
-from vmcp.gateway.dispatch import CallCancelled, Dispatch
+from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.ports import Reply
 from vmcp.gateway.seal import Seal
@@ -56,7 +58,7 @@ class World:
         self.inventories = Inventories(HandClock())
         self.pool = Pool(FakeClient, self.inventories)
         self.views = Views(Latest(self.snapshot), self.inventories.known)
-        self.dispatch = Dispatch(self.views, self.pool, Seal(HandClock()))
+        self.dispatch = Dispatch(self.views, self.pool, Seal(HandClock()), ParkedCalls())
         for each in inventories:
             self.list(each)
 
@@ -347,13 +349,23 @@ async def test_a_question_without_a_state_goes_out_without_one() -> None:
         assert "requestState" not in asked
 
 
-async def test_a_client_that_cannot_be_asked_gets_an_error_that_names_the_backend() -> None:
+async def test_a_session_answers_on_the_way_and_gets_the_end() -> None:
     async with world(inventory("a", "tool", era=Era.STATELESS)) as here:
-        here.client("a").act = asking(None)
+        here.client("a").act = asking(b'"its own"')
+
+        assert await here.call(call_of("tools/call", session_client(), name="a_tool"))
+
+
+async def test_a_backend_that_asks_a_session_without_end_is_an_error_that_names_it() -> None:
+    async def ask(_call: Call, _reply: Reply) -> Ask:
+        return Ask((QUESTION,), Retry(None), document({}))
+
+    async with world(inventory("a", "tool", era=Era.STATELESS)) as here:
+        here.client("a").act = ask
 
         failure = await here.refused(call_of("tools/call", session_client(), name="a_tool"))
 
-        assert failure.data == {"backend": "a", "reason": "InteractionNotSupported"}
+        assert failure.data == {"backend": "a", "reason": "AsksWithoutEnd"}
 
 
 def with_header(era: Era) -> Inventory:
