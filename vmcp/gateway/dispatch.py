@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 
 from vmcp.catalog.entries import Entry
 from vmcp.catalog.lookup import Catalog
@@ -166,6 +167,7 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
             backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
         )
     member.calls += 1
+    began, is_failure = monotonic(), False
     try:
         async with reply.deadline.start(backend.timeout_seconds):
             end = await member.client.call(call, reply)
@@ -175,10 +177,15 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
     except TimeoutError:
         if reply.deadline.is_cancelled:
             raise CallCancelled from None
+        is_failure = True
         message = f"no answer within {backend.timeout_seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
+    except BackendFailed:
+        is_failure = True
+        raise
     finally:
         member.calls -= 1
+        member.meter.count(began, monotonic(), is_failure=is_failure)
 
 
 async def _answered(ask: Ask, member: Member, call: Call, reply: Reply) -> Done:
