@@ -128,7 +128,7 @@ class Dispatch:
             running: RunningCall | None = resumed.call
             end = resumed.asked or await resumed.call.turn(reply)
         elif era is Era.SESSIONED and _may_be_parked(call):
-            running = self._parked.start(partial(_bounded, member, call))
+            running = self._parked.start(call, member, partial(_bounded, member, call))
             end = await running.turn(reply)
         else:
             running = None
@@ -210,7 +210,8 @@ def _for_headers(call: Call, entry: Entry) -> Call:
     if not entry.param_headers:
         return call
     arguments = call.params.get(_ARGUMENTS)
-    if call.client.era is Era.STATELESS:
+    # Over stdio there are no headers, and none that could differ from the arguments.
+    if call.client.era is Era.STATELESS and "mcp-method" in call.headers:
         headers.check_params(call.headers, arguments, entry.param_headers)
         return call
     made = headers.param_values(arguments, entry.param_headers)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
 
 from vmcp.gateway.deadline import CallCancelled, Deadline
 from vmcp.gateway.ports import Reply
-from vmcp.protocol.call import Answer, Ask, Done, Note
+from vmcp.protocol.call import Answer, Ask, Call, Done, Note
+from vmcp.protocol.declared import NOT_DECLARED, may_be_asked
 from vmcp.protocol.failures import Failure, StateExpired
 
 log = logging.getLogger(__name__)
@@ -26,15 +29,25 @@ _NOT_ASKED = Answer(b'{"code":-32603,"message":"The client could not be asked."}
 Carry = Callable[[Reply], Awaitable[Done | Ask]]
 
 
-class RunningCall:
-    """A call that outlives the requests of its client; it is the Reply of all of them, one after the other."""
+class Busy(Protocol):
+    """What counts the calls that are under way at a backend."""
 
-    def __init__(self, parked: ParkedCalls) -> None:
-        # Random, so that nobody guesses another's; it leaves us sealed.
-        self.id = secrets.token_urlsafe(_ID_BYTES)
+    calls: int
+
+
+class RunningCall:
+    """A call that outlives the requests of its client; it is the Reply of all of them, one after the other.
+
+    `id` names what it asks now, anew for each time: an answer given twice finds nothing.
+    """
+
+    def __init__(self, parked: ParkedCalls, call: Call, busy: Busy) -> None:
+        self.id = ""
         self.deadline = Deadline()
         self.task: asyncio.Task[None] | None = None
         self._parked = parked
+        self._call = call
+        self._busy = busy
         self._current: Reply | None = None
         self._turns: asyncio.Queue[Ask | Done | Exception] = asyncio.Queue()
         self._one_at_a_time = asyncio.Lock()
@@ -47,11 +60,12 @@ class RunningCall:
             self._turns.put_nowait(await carry(self))
         except (Failure, CallCancelled) as end:
             self._turns.put_nowait(end)
+        except Exception as fault:
+            self._turns.put_nowait(fault)
+            raise
         except BaseException:
             self._turns.put_nowait(CallCancelled())
             raise
-        finally:
-            self._parked.forget(self)
 
     async def turn(self, reply: Reply) -> Ask | Done:
         """Let a request of the client stand for the call until it asks something, or ends.
@@ -88,31 +102,65 @@ class RunningCall:
     async def ask(self, ask: Ask) -> tuple[Answer, ...]:
         """Park the call until a request brings the answers; without them in time, the call is cancelled."""
         async with self._one_at_a_time:
-            if not self._parked.keep(self):
-                return tuple(_NOT_ASKED for _ in ask.requests)
-            self._answers = asyncio.get_running_loop().create_future()
-            self._asked = ask
-            self._turns.put_nowait(ask)
-            try:
-                async with asyncio.timeout(_LONGEST_SECONDS):
-                    return await self._answers
-            except TimeoutError:
-                log.info("a parked call was never resumed")
-                self.cancel()
-                return tuple(_NOT_ASKED for _ in ask.requests)
-            finally:
-                self._answers = self._asked = None
-                self._parked.forget(self)
+            if not self._may_be_asked(ask):
+                return tuple(NOT_DECLARED for _ in ask.requests)
+            with self._waiting(ask) as answers:
+                if answers is None:
+                    return tuple(_NOT_ASKED for _ in ask.requests)
+                self._turns.put_nowait(ask)
+                return await self._answered(answers)
 
-    def resume(self, responses: Mapping[str, bytes]) -> Ask | None:
-        """Take the client's answers by their keys; return what is still asked where one is missing."""
+    def _may_be_asked(self, ask: Ask) -> bool:
+        declared = self._call.client.capabilities
+        return all(may_be_asked(declared, each.method, each.params) for each in ask.requests)
+
+    @contextmanager
+    def _waiting(self, ask: Ask) -> Iterator[asyncio.Future[tuple[Answer, ...]] | None]:
+        """Wait under an id of its own, not counted as under way; None where too many wait."""
+        # Random, so that nobody guesses another's; it leaves us sealed.
+        self.id = secrets.token_urlsafe(_ID_BYTES)
+        if not self._parked.keep(self):
+            yield None
+            return
+        self._asked, self._answers = ask, asyncio.get_running_loop().create_future()
+        self._busy.calls -= 1
+        try:
+            yield self._answers
+        finally:
+            self._busy.calls += 1
+            self._asked = self._answers = None
+            self._parked.forget(self)
+
+    async def _answered(self, answers: asyncio.Future[tuple[Answer, ...]]) -> tuple[Answer, ...]:
+        try:
+            async with asyncio.timeout(_LONGEST_SECONDS):
+                return await answers
+        except TimeoutError:
+            log.info("a parked call was never resumed")
+            self.cancel()
+            # The deadline ends this wait; what is parked gets no answer of ours.
+            never: asyncio.Future[tuple[Answer, ...]] = asyncio.get_running_loop().create_future()
+            return await never
+
+    def resume(self, call: Call, responses: Mapping[str, bytes]) -> Ask | None:
+        """Take the answers that a request brings, by their keys, and let it stand for the call from now on.
+
+        Return what is still asked where an answer is missing.
+        """
         asked, answers = self._asked, self._answers
         if asked is None or answers is None or answers.done():
             raise _lost()
         if any(request.key not in responses for request in asked.requests):
             return asked
+        self._parked.forget(self)
+        self._stand_in(call)
         answers.set_result(tuple(Answer(responses[request.key]) for request in asked.requests))
         return None
+
+    def _stand_in(self, call: Call) -> None:
+        """Give the notes that come from now on the token and the log level of another request."""
+        self._call.progress_token = call.progress_token
+        self._call.client.log_level = call.client.log_level
 
 
 class ParkedCalls:
@@ -134,11 +182,11 @@ class ParkedCalls:
             finally:
                 self._tasks = None
 
-    def start(self, carry: Carry) -> RunningCall:
-        """Start a call that may be parked."""
+    def start(self, call: Call, busy: Busy, carry: Carry) -> RunningCall:
+        """Start a call that may be parked; while it is, `busy` does not count it."""
         if self._tasks is None:
             raise RuntimeError("calls are started while this runs")
-        running = RunningCall(self)
+        running = RunningCall(self, call, busy)
         running.task = self._tasks.create_task(_quietly(running, carry))
         return running
 

@@ -12,7 +12,8 @@ from vmcp.gateway.seal import Seal, binding
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.model.keys import ObjectKey
-from vmcp.protocol.call import Ask, Call, Done, Live, Request, Retry
+from vmcp.protocol.call import Answer, Ask, Call, Done, Live, Request, Retry
+from vmcp.protocol.declared import NOT_DECLARED, may_be_asked, opens_pages
 from vmcp.protocol.document import (
     EMPTY,
     MalformedJson,
@@ -61,7 +62,7 @@ class Questions:
         kind, state = opened[:1], opened[1:]
         if kind == _PARKED:
             running = self._parked.find(state.decode())
-            return Resumed(running, running.resume(_responses(call.params)))
+            return Resumed(running, running.resume(call, _responses(call.params)))
         if kind == _OWN:
             call.params = call.params.with_member(_STATE, state)
         else:
@@ -70,7 +71,7 @@ class Questions:
 
     def put(self, ask: Ask, call: Call, key: ObjectKey, running: RunningCall | None) -> Done:
         """Return what an Ask is to a stateless client: an `input_required` result."""
-        if running is not None:
+        if running is not None and isinstance(ask.resume, Live):
             state = _PARKED + running.id.encode()
             return Done(_input_required(ask.requests, self._seal.close(state, _binding(call, key))))
         result = ask.result or EMPTY
@@ -84,7 +85,7 @@ class Questions:
 
         Raise CapabilityMissing where it cannot open pages, MalformedJson where the error names none.
         """
-        if not _declares_url(call.client.capabilities):
+        if not opens_pages(call.client.capabilities):
             raise CapabilityMissing(
                 "The client must be able to open URLs for this.",
                 {"requiredCapabilities": {"elicitation": {"url": {}}}},
@@ -133,15 +134,6 @@ def _request(request: Request) -> bytes:
     return Document((method, (b'"params"', params.join()))).join()
 
 
-def _declares_url(capabilities: bytes) -> bool:
-    elicitation = split(capabilities).get(b'"elicitation"')
-    return (
-        elicitation is not None
-        and is_object(elicitation)
-        and split(elicitation).get(b'"url"') is not None
-    )
-
-
 def _pages(done: Done) -> tuple[Request, ...]:
     """Return the requests of the error -32042; raise MalformedJson where it names none."""
     data = split(split(done.payload).get(b'"data"') or b"")
@@ -159,11 +151,7 @@ async def answered(ask: Ask, call: Call, reply: Reply) -> Done | None:
 
     Return the error that ends the call where the client gives one that the backend cannot be told.
     """
-    reply.deadline.pause()
-    try:
-        answers = await reply.ask(Ask(tuple(map(_live, ask.requests)), Live()))
-    finally:
-        reply.deadline.resume()
+    answers = await _answers(ask.requests, call, reply)
     responses: list[tuple[bytes, bytes]] = []
     for request, answer in zip(ask.requests, answers, strict=True):
         if answer.is_error and request.method != _ELICIT:
@@ -176,6 +164,19 @@ async def answered(ask: Ask, call: Call, reply: Reply) -> Done | None:
         params = params.with_member(_STATE, ask.resume.state)
     call.params = params
     return None
+
+
+async def _answers(requests: tuple[Request, ...], call: Call, reply: Reply) -> tuple[Answer, ...]:
+    declared = call.client.capabilities
+    if not all(may_be_asked(declared, each.method, each.params) for each in requests):
+        return tuple(NOT_DECLARED for _ in requests)
+    if not requests:
+        return ()
+    reply.deadline.pause()
+    try:
+        return await reply.ask(Ask(tuple(map(_live, requests)), Live()))
+    finally:
+        reply.deadline.resume()
 
 
 def _live(request: Request) -> Request:

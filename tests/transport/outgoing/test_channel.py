@@ -276,11 +276,10 @@ def _stranger() -> Client:
         list,
         lambda: [sessioned_client()],
         lambda: [sessioned_client(b'{"elicitation":null,"sampling":{}}')],
-        lambda: [stateless_client(CAN_ELICIT)],
         lambda: [sessioned_client(CAN_ELICIT), sessioned_client(CAN_ELICIT)],
         lambda: [sessioned_client(CAN_ELICIT), _stranger()],
     ],
-    ids=["nobody", "unable", "other capability", "other era", "two", "another caller beside"],
+    ids=["nobody", "unable", "other capability", "two", "another caller beside"],
 )
 async def test_a_question_that_nobody_can_surely_be_asked_is_refused(
     channel: Channel, clients: Callable[[], list[Client]]

@@ -13,11 +13,13 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call
+from vmcp.protocol.declared import may_be_asked
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.failures import BackendFailed, Failure
 from vmcp.protocol.lines import Overlong, answered_id
+from vmcp.protocol.loglevels import wants
 from vmcp.protocol.methods import ASKS, META_SUBSCRIPTION
-from vmcp.transport.outgoing import answers, compose, levels, relay
+from vmcp.transport.outgoing import answers, compose, relay
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.noise import Noise
 from vmcp.transport.outgoing.process import LINE_LIMIT
@@ -37,11 +39,6 @@ _TOLD_UNASKED = frozenset(
         "notifications/resources/updated",
     )
 )
-_CAPABILITY = {
-    "elicitation/create": b'"elicitation"',
-    "sampling/createMessage": b'"sampling"',
-    "roots/list": b'"roots"',
-}
 # A client that is slow to take its notes must not fill the memory: what does not fit is left out.
 _MOST_WAITING = 256
 _MOST_WAITING_BYTES = LINE_LIMIT
@@ -70,7 +67,6 @@ class Exchange:
         self.identity = identity
         self.call = call
         self.asked: set[bytes] = set()
-        self._declared: Document | None = None
         self._messages: deque[tuple[jsonrpc.Message, int]] = deque()
         self._bytes = 0
         self._more = asyncio.Event()
@@ -120,13 +116,12 @@ class Exchange:
             continue
         return message
 
-    def may_be_asked(self, method: str) -> bool:
+    def may_be_asked(self, asked: jsonrpc.Request) -> bool:
         """Tell whether the client of this call declared what a request of the server needs."""
         if self.call is None:
             return False
-        if self._declared is None:
-            self._declared = split(self.call.client.capabilities)
-        return self._declared.get(_CAPABILITY[method]) not in (None, b"null")
+        params = jsonrpc.params_json(asked.params)
+        return may_be_asked(self.call.client.capabilities, asked.method, params)
 
 
 class Channel:
@@ -292,21 +287,21 @@ class Channel:
             return None
         call = calls[0].call
         if call is not None and message.method == _LOGGED:
-            return calls[0] if levels.wants(call.client, message.params.get(b'"level"')) else None
+            return calls[0] if wants(call.client, message.params.get(b'"level"')) else None
         return calls[0]
 
     def _requested(self, message: jsonrpc.Request, size: int) -> None:
-        exchange = self._answerer(message.method) if message.method in ASKS else None
+        exchange = self._answerer(message) if message.method in ASKS else None
         if exchange is not None and exchange.put(message, size):
             exchange.asked.add(message.id)
             return
         answer = relay.own_answer(message.method)
         self._offer(jsonrpc.response(message.id, answer.payload, is_error=answer.is_error))
 
-    def _answerer(self, method: str) -> Exchange | None:
+    def _answerer(self, asked: jsonrpc.Request) -> Exchange | None:
         """Return the call whose client answers: the only one that may be asked, with no stranger beside it."""
         calls = self._calls()
-        fit = [exchange for exchange in calls if exchange.may_be_asked(method)]
+        fit = [exchange for exchange in calls if exchange.may_be_asked(asked)]
         callers = {exchange.call.client.caller for exchange in calls if exchange.call is not None}
         return fit[0] if len(fit) == 1 and len(callers) == 1 else None
 
