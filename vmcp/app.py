@@ -28,7 +28,6 @@ from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
 from vmcp.gateway.seal import Seal
 from vmcp.gateway.sessions import Sessions
-from vmcp.gateway.status import status
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
 from vmcp.model.inventory import Inventory
@@ -40,6 +39,7 @@ from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import front, limits
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.operations import Operations
 from vmcp.transport.incoming.server import listening, server
 from vmcp.transport.outgoing.factory import make
 
@@ -127,8 +127,13 @@ async def serve(
     environment: Mapping[str, str],
     logs: Logs,
     on_listening: Callable[[str], None],
+    *,
+    ui: bool,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen."""
+    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen.
+
+    `ui` shows the page for people also where the operations port is not on loopback.
+    """
     configure(logs.level, logs.format, sys.stderr)
     settings = loaded.config.server
     with (
@@ -143,11 +148,16 @@ async def serve(
                 extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
             )
             on_listening(url)
-            await _serve(gateway, loaded, (main_socket, ops_socket), stop)
+            await _serve(gateway, loaded, (main_socket, ops_socket), stop, ui=ui)
 
 
 async def _serve(
-    gateway: Gateway, loaded: Loaded, sockets: tuple[socket, socket], stop: asyncio.Event
+    gateway: Gateway,
+    loaded: Loaded,
+    sockets: tuple[socket, socket],
+    stop: asyncio.Event,
+    *,
+    ui: bool,
 ) -> None:
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
@@ -158,7 +168,10 @@ async def _serve(
         return gateway.readiness.is_ready
 
     main = server(front.Front(endpoint, settings.path, is_ready), _GRACE_SECONDS)
-    ops = server(front.operations(lambda: status(gateway, loaded.config.name), is_ready), 1.0)
+    own_doors = limits.doors(settings.ops_host, None, None)
+    shows_page = ui or limits.is_loopback(settings.ops_host)
+    operations = Operations(gateway, loaded.config.name, own_doors, shows_page=shows_page)
+    ops = server(operations, 1.0)
     async with asyncio.TaskGroup() as tasks:
         settling = tasks.create_task(_settle(gateway))
         keeping = tasks.create_task(keeper.run())

@@ -38,16 +38,20 @@ Port = Annotated[
 OpsPort = Annotated[
     int | None, typer.Option("--ops-port", min=0, max=65535, help="Instead of server.opsPort.")
 ]
+Ui = Annotated[
+    bool, typer.Option("--ui", help="Show the page also where operations are not on loopback.")
+]
 Level = Annotated[LogLevel | None, typer.Option("--log-level", help="Instead of the config's.")]
 Shape = Annotated[LogFormat, typer.Option("--log-format", help="What log lines look like.")]
 
 
-def serve(
+def serve(  # noqa: PLR0913 (each option is one)
     *,
     config: ConfigFile = DEFAULT_FILE,
     host: Host = None,
     port: Port = None,
     ops_port: OpsPort = None,
+    ui: Ui = False,
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
@@ -64,7 +68,7 @@ def serve(
 
     logs = app.Logs(level, log_format.value)
     try:
-        uvloop.run(app.serve(loaded, os.environ, logs, _announce))
+        uvloop.run(app.serve(loaded, os.environ, logs, _announce, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
 

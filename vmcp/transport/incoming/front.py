@@ -1,4 +1,4 @@
-"""What stands around the MCP endpoint: health for everybody, status for operators."""
+"""What stands around the MCP endpoint on its port: health for everybody."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Front:
     def __init__(self, endpoint: Endpoint, path: str, is_ready: Callable[[], bool]) -> None:
         self._endpoint = endpoint
         self._paths = frozenset((path, f"{path.rstrip('/')}/"))
-        self._others = Starlette(routes=_health(is_ready))
+        self._others = Starlette(routes=health_routes(is_ready))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -29,16 +29,9 @@ class Front:
             await self._others(scope, receive, send)
 
 
-def operations(status: Callable[[], bytes], is_ready: Callable[[], bool]) -> Starlette:
-    """Return the application of the operations port."""
+def health_routes(is_ready: Callable[[], bool]) -> list[Route]:
+    """Return the routes that every port has."""
 
-    async def show(_request: Request) -> Response:
-        return Response(status(), media_type="application/json")
-
-    return Starlette(routes=[*_health(is_ready), Route("/status", show)])
-
-
-def _health(is_ready: Callable[[], bool]) -> list[Route]:
     async def health(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
