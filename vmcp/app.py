@@ -28,6 +28,7 @@ from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
 from vmcp.gateway.seal import Seal
 from vmcp.gateway.sessions import Sessions
+from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
 from vmcp.model.inventory import Inventory
@@ -93,7 +94,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
         watchers=watchers,
         sessions=Sessions(clock, pool, watchers),
         parked=parked,
-        dispatch=Dispatch(views, pool, seal, parked),
+        dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
         readiness=Readiness(registry.snapshot, inventories.fares),
     )
     source: Source = StaticSource(loaded)

@@ -32,6 +32,7 @@ from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.ports import Reply
 from vmcp.gateway.seal import Seal
+from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.latest import Latest
 from vmcp.model.identity import Caller
@@ -58,7 +59,9 @@ class World:
         self.inventories = Inventories(HandClock())
         self.pool = Pool(FakeClient, self.inventories)
         self.views = Views(Latest(self.snapshot), self.inventories.known)
-        self.dispatch = Dispatch(self.views, self.pool, Seal(HandClock()), ParkedCalls())
+        self.dispatch = Dispatch(
+            self.views, self.pool, Seal(HandClock()), ParkedCalls(), Tasks(HandClock())
+        )
         for each in inventories:
             self.list(each)
 

@@ -10,7 +10,7 @@ from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.greeting import greeting
 from vmcp.gateway.instructions import instructions
-from vmcp.model.inventory import Inventory
+from vmcp.model.inventory import Era, Inventory
 from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
 from vmcp.model.snapshot import Snapshot
 
@@ -107,7 +107,7 @@ def test_of_very_many_backends_the_last_ones_are_counted_only() -> None:
 def test_a_text_that_is_no_unicode_does_no_harm() -> None:
     catalog, snapshot = built(saying("a", "half \ud800 " * 2000, "t"))
 
-    raw = b"{" + greeting(catalog, snapshot) + b"}"
+    raw = b"{" + greeting(catalog, snapshot, Era.STATELESS) + b"}"
 
     assert json.loads(raw)["instructions"].startswith("# a\n\nhalf ")
 
@@ -115,4 +115,6 @@ def test_a_text_that_is_no_unicode_does_no_harm() -> None:
 def test_the_greeting_has_no_instructions_where_no_backend_gives_some() -> None:
     catalog, snapshot = built(saying("a", None, "t"))
 
-    assert json.loads(b"{" + greeting(catalog, snapshot) + b"}").keys() == {"capabilities"}
+    assert json.loads(b"{" + greeting(catalog, snapshot, Era.STATELESS) + b"}").keys() == {
+        "capabilities"
+    }

@@ -19,6 +19,9 @@ from vmcp.gateway.pool import Member, Pool
 from vmcp.gateway.ports import Reply
 from vmcp.gateway.questions import Questions, answered
 from vmcp.gateway.seal import Seal
+from vmcp.gateway.taskcalls import TaskCalls
+from vmcp.gateway.tasks import Tasks
+from vmcp.gateway.taskstreams import TaskStreams
 from vmcp.gateway.views import Views
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
@@ -28,8 +31,12 @@ from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import BackendFailed, InvalidParams, UnknownMethod, UnknownName
 from vmcp.protocol.methods import INTERACTIVE, LISTS
+from vmcp.protocol.tasks import METHODS as TASK_METHODS
+from vmcp.protocol.tasks import RESULT as TASK_RESULT
 
 _MOST_CALLS = 256
+# The result of a task is awaited as long as the task takes.
+_TASK_SECONDS = 3600.0
 # A backend that asks more often for one call asks without end.
 _MOST_ROUNDS = 16
 _VISIT_FIRST = -32042
@@ -40,18 +47,23 @@ _ASKABLE = (b'"elicitation"', b'"sampling"', b'"roots"')
 class Dispatch:
     """Answer calls; it knows names and backends, not sessions and streams."""
 
-    def __init__(self, views: Views, pool: Pool, seal: Seal, parked: ParkedCalls) -> None:
+    def __init__(
+        self, views: Views, pool: Pool, seal: Seal, parked: ParkedCalls, tasks: Tasks
+    ) -> None:
         self._views = views
         self._pool = pool
         self._parked = parked
         self._questions = Questions(seal, parked)
         self._links = Links()
+        self._tasks = TaskCalls(tasks, self._carry, views.era_of)
+        self.task_streams = TaskStreams(tasks, pool)
         self._routes: Mapping[str, Callable[[Call, Reply, Catalog], Awaitable[Done]]] = {
             "tools/call": self._tool,
             "prompts/get": self._prompt,
             "resources/read": self._resource,
             "completion/complete": self._completion,
             **dict.fromkeys(LISTS, self._list),
+            **dict.fromkeys(frozenset().union(*TASK_METHODS.values()), self._tasks.answer),
         }
 
     async def call(self, call: Call, reply: Reply) -> Done:
@@ -71,6 +83,7 @@ class Dispatch:
         done = await self._forward(call, _NAME, entry, reply)
         if not done.is_error:
             self._links.learn(_holder(call.client), entry.backend, done.payload)
+            return await self._tasks.made(call, entry.backend, done, reply)
         return done
 
     async def _prompt(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
@@ -166,10 +179,11 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
         raise BackendFailed(
             backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
         )
+    seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
     member.calls += 1
     began, is_failure = monotonic(), False
     try:
-        async with reply.deadline.start(backend.timeout_seconds):
+        async with reply.deadline.start(seconds):
             end = await member.client.call(call, reply)
             if isinstance(end, Ask) and call.client.era is Era.SESSIONED:
                 return await _answered(end, member, call, reply)
@@ -178,7 +192,7 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
         if reply.deadline.is_cancelled:
             raise CallCancelled from None
         is_failure = True
-        message = f"no answer within {backend.timeout_seconds:g} s."
+        message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
     except BackendFailed:
         is_failure = True

@@ -31,7 +31,7 @@ class Views:
         self._snapshot = snapshot
         self._known = known
         self.catalog = Latest(build(Snapshot(), {}))
-        self._greeting = greeting(self.catalog.value, Snapshot())
+        self._greetings = _greetings(self.catalog.value, Snapshot())
         self.build_seconds = 0.0
         self._told: set[Problem] = set()
 
@@ -39,9 +39,9 @@ class Views:
         """Return the catalog of a caller; today all see the same."""
         return self.catalog.value
 
-    def greeting_of(self, _caller: Caller) -> bytes:
-        """Return what a caller is told of us: members as raw JSON."""
-        return self._greeting
+    def greeting_of(self, _caller: Caller, era: Era) -> bytes:
+        """Return what a caller is told of us in an era: members as raw JSON."""
+        return self._greetings[era]
 
     def era_of(self, backend: ObjectKey) -> Era | None:
         """Return the era of a backend as it was found last: the catalog may still show an older one."""
@@ -64,7 +64,7 @@ class Views:
         loop = asyncio.get_running_loop()
         began = loop.time()
         made = await asyncio.to_thread(_made, self._snapshot.value, self._known.value)
-        catalog, self._greeting = made
+        catalog, self._greetings = made
         self.build_seconds = loop.time() - began
         self.catalog.renew(catalog)
         self._tell(catalog)
@@ -84,9 +84,15 @@ class Views:
         self._told = found
 
 
-def _made(snapshot: Snapshot, known: Mapping[ObjectKey, Inventory]) -> tuple[Catalog, bytes]:
+def _made(
+    snapshot: Snapshot, known: Mapping[ObjectKey, Inventory]
+) -> tuple[Catalog, Mapping[Era, bytes]]:
     catalog = build(snapshot, known)
-    return catalog, greeting(catalog, snapshot)
+    return catalog, _greetings(catalog, snapshot)
+
+
+def _greetings(catalog: Catalog, snapshot: Snapshot) -> Mapping[Era, bytes]:
+    return {era: greeting(catalog, snapshot, era) for era in Era}
 
 
 async def _ring(

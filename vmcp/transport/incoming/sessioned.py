@@ -171,7 +171,7 @@ class SessionedEndpoint:
         session = self._gateway.sessions.create(client, digests(catalog))
         result = b'{"protocolVersion":%b,%b,"serverInfo":%b}' % (
             quote(version),
-            self._gateway.views.greeting_of(ANONYMOUS),
+            self._gateway.views.greeting_of(ANONYMOUS, Era.SESSIONED),
             SERVER_INFO,
         )
         answer = SessionedAnswer(request, self._keeper, session)

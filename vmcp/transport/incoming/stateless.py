@@ -121,7 +121,7 @@ class StatelessEndpoint:
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
         ) % (
             quote(STATELESS_VERSION),
-            self._gateway.views.greeting_of(ANONYMOUS),
+            self._gateway.views.greeting_of(ANONYMOUS, Era.STATELESS),
             DISCOVER_TTL_MS,
             META_SERVER_INFO,
             SERVER_INFO,

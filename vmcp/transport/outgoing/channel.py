@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 CANCELLED = "notifications/cancelled"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _LOGGED = "notifications/message"
+_LISTEN = "subscriptions/listen"
 _TOLD_UNASKED = frozenset(
     (
         ACKNOWLEDGED,
@@ -37,6 +38,8 @@ _TOLD_UNASKED = frozenset(
         "notifications/prompts/list_changed",
         "notifications/resources/list_changed",
         "notifications/resources/updated",
+        "notifications/tasks",
+        "notifications/tasks/status",
     )
 )
 # A client that is slow to take its notes must not fill the memory: what does not fit is left out.
@@ -72,6 +75,11 @@ class Exchange:
         self._more = asyncio.Event()
         self._failure: BackendFailed | None = None
         self._is_closed = False
+
+    @property
+    def is_call(self) -> bool:
+        """Whether a client waits for it to end; a subscription only listens."""
+        return self.call is not None and self.call.method != _LISTEN
 
     def put(self, message: jsonrpc.Message, size: int) -> bool:
         """Hand a message over; False where too many wait, which a response never does."""
@@ -261,7 +269,7 @@ class Channel:
             exchange = self._concerned(params.get(b'"requestId"') or b"")
         elif method in _TOLD_UNASKED:
             exchange = self._open.get(_subscription(params))
-            if exchange is None or exchange.call is not None:
+            if exchange is None or exchange.is_call:
                 self.hear(message)
                 return
         else:
@@ -278,7 +286,7 @@ class Channel:
         return found if found is not None and found.call is None else None
 
     def _calls(self) -> list[Exchange]:
-        return [exchange for exchange in self._open.values() if exchange.call is not None]
+        return [exchange for exchange in self._open.values() if exchange.is_call]
 
     def _reader(self, message: jsonrpc.Notification) -> Exchange | None:
         """Return the call that a notification without an address is for."""

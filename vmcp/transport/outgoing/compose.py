@@ -18,6 +18,7 @@ from vmcp.protocol.methods import (
     STATELESS_META,
     STATELESS_VERSION,
 )
+from vmcp.protocol.tasks import without_task, without_tasks
 
 _META = b'"_meta"'
 _methods: dict[str, bytes] = {}
@@ -37,10 +38,16 @@ def method_json(method: str) -> bytes:
 
 def sessioned(call: Call, identity: bytes) -> bytes:
     """Write a call for a sessioned backend; its progress token is the request's id."""
-    params = call.params
+    params = _params(call, Era.SESSIONED)
     if call.meta is not None and not _is_its_own(call, Era.SESSIONED):
         params = _with_meta(params, _sessioned_meta(call, call.meta, identity))
     return jsonrpc.request(identity, method_json(call.method), jsonrpc.params_json(params))
+
+
+def _params(call: Call, era: Era) -> Document:
+    """Return a call's params; no client can follow a task of the other era, so none is to be made."""
+    is_crossed = call.client.era is not era and call.method == "tools/call"
+    return without_task(call.params) if is_crossed else call.params
 
 
 def _is_its_own(call: Call, era: Era) -> bool:
@@ -60,7 +67,7 @@ def _with_meta(params: Document, meta: Document) -> Document:
 
 def stateless(call: Call, identity: bytes) -> bytes:
     """Write a call for a stateless backend; its progress token is the request's id."""
-    params = call.params
+    params = _params(call, Era.STATELESS)
     if not _is_its_own(call, Era.STATELESS):
         params = params.with_member(_META, _stateless_meta(call, identity).join())
     return jsonrpc.request(identity, method_json(call.method), params.join())
@@ -71,7 +78,8 @@ def _stateless_meta(call: Call, identity: bytes) -> Document:
     if client.era is Era.SESSIONED:
         # What a session's client writes under these keys does not speak for this hop.
         meta = meta.without(*STATELESS_META)
-        for key, value in stateless_meta(client.capabilities, client.info, client.log_level):
+        declared = without_tasks(client.capabilities)
+        for key, value in stateless_meta(declared, client.info, client.log_level):
             meta = meta.with_member(key, value)
     return meta if call.progress_token is None else meta.with_member(META_PROGRESS, identity)
 
