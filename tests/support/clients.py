@@ -17,7 +17,14 @@ from vmcp.protocol.sse import Parser
 Json = dict[str, Any]
 
 _META = "io.modelcontextprotocol/"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _BOTH = "application/json, text/event-stream"
 
 

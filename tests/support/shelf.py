@@ -72,7 +72,10 @@ async def echo(invocation: Invocation) -> Json:
 
 @dataclass(slots=True)
 class Shelf:
-    """The things on offer, in pages if `page_size` is set; `more` answers any other method."""
+    """The things on offer, in pages if `page_size` is set.
+
+    `more` answers any other method, `streams` one that says or asks something before it ends.
+    """
 
     tools: dict[str, Tool] = field(default_factory=lambda: {"echo": echo})
     prompts: list[str] = field(default_factory=list)
@@ -80,6 +83,7 @@ class Shelf:
     templates: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
     more: dict[str, Callable[[Json], Json]] = field(default_factory=dict)
+    streams: dict[str, Tool] = field(default_factory=dict)
     page_size: int | None = None
 
     def answered(self, method: str, params: Json) -> Json:

@@ -46,7 +46,7 @@ class TaskCalls:
 
         A task that its client cannot follow, or that has the id of another backend's task, is none.
         """
-        if self._era_of(key) is not call.client.era:
+        if self._era_of(key) not in (None, call.client.era):
             if tasks.is_stray(done.payload):
                 message = "it made a task, which a client of the other era cannot follow."
                 raise BackendFailed(key.name, "InvalidAnswer", message)

@@ -70,7 +70,7 @@ def is_stray(result: bytes) -> bool:
 
 
 def is_declared(capabilities: bytes) -> bool:
-    """Tell whether a client, or a stateless backend, declares the extension."""
+    """Tell whether a client declares the extension."""
     if EXTENSION not in capabilities:
         return False
     return _members(_members(capabilities).get(EXTENSIONS) or b"").get(EXTENSION) is not None
