@@ -60,6 +60,7 @@ class Served:
             "answers": len(self.keeper),
             "sessions": len(gateway.sessions),
             "calls": sum(member.calls for member in gateway.pool.members.values()),
+            "parked calls": len(gateway.parked) + _running(gateway),
             "watchers": len(watchers._all),
             "subscribed": len(watchers._resources) + len(watchers._served) + len(watchers._turns),
             "subscriptions": len(self.endpoint._stateless.subscriptions),
@@ -89,6 +90,11 @@ class Served:
             await until(lambda: not self.left())
         except AssertionError:
             raise AssertionError(f"left behind: {self.left()}") from None
+
+
+def _running(gateway: Gateway) -> int:
+    tasks = gateway.parked._tasks
+    return 0 if tasks is None else len(tasks._tasks)
 
 
 def _http(client: BackendClient) -> HttpConnector | None:
@@ -174,4 +180,5 @@ async def shut(main: Server) -> None:
 
 
 def _is_of_a_fake(task: asyncio.Task[Any]) -> bool:
-    return getattr(task.get_coro(), "__qualname__", "").startswith("RequestHandler.")
+    name: str = getattr(task.get_coro(), "__qualname__", "")
+    return name.startswith(("RequestHandler.", "Piped"))
