@@ -37,8 +37,9 @@ from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 from vmcp.net.client import HttpClient
 from vmcp.telemetry.setup import Format, configure
-from vmcp.transport.incoming import front, limits
+from vmcp.transport.incoming import front, limits, stdio
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.httpsse import HttpSse
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.operations import Operations
 from vmcp.transport.incoming.server import listening, server
@@ -152,6 +153,24 @@ async def serve(
             await _serve(gateway, loaded, (main_socket, ops_socket), stop, ui=ui)
 
 
+async def serve_stdio(
+    loaded: Loaded, environment: Mapping[str, str], logs: Logs, streams: tuple[int, int]
+) -> None:
+    """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
+    configure(logs.level, logs.format, sys.stderr)
+    settings = loaded.config.server
+    keeper = Keeper(SystemClock())
+    doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    stop = _stop_signals()
+    async with running(loaded, environment) as gateway, asyncio.TaskGroup() as tasks:
+        works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
+        log.info("serving on standard input and output")
+        endpoint = Endpoint(gateway, doors, keeper)
+        await stdio.serve(endpoint, streams, gateway.readiness.reached, stop)
+        for work in works:
+            work.cancel()
+
+
 async def _serve(
     gateway: Gateway,
     loaded: Loaded,
@@ -168,7 +187,8 @@ async def _serve(
     def is_ready() -> bool:
         return gateway.readiness.is_ready
 
-    main = server(front.Front(endpoint, settings.path, is_ready), _GRACE_SECONDS)
+    sse = HttpSse(endpoint, keeper) if settings.sse else None
+    main = server(front.Front(endpoint, settings.path, is_ready, sse), _GRACE_SECONDS)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or limits.is_loopback(settings.ops_host)
     operations = Operations(gateway, loaded.config.name, own_doors, shows_page=shows_page)

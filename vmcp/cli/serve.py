@@ -38,6 +38,10 @@ Port = Annotated[
 OpsPort = Annotated[
     int | None, typer.Option("--ops-port", min=0, max=65535, help="Instead of server.opsPort.")
 ]
+Stdio = Annotated[
+    bool,
+    typer.Option("--stdio", help="Serve who launched it, on standard input and output; no ports."),
+]
 Ui = Annotated[
     bool, typer.Option("--ui", help="Show the page also where operations are not on loopback.")
 ]
@@ -51,11 +55,17 @@ def serve(  # noqa: PLR0913 (each option is one)
     host: Host = None,
     port: Port = None,
     ops_port: OpsPort = None,
+    stdio: Stdio = False,
     ui: Ui = False,
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
     """Serve all backends of a config file at one URL, until it is stopped."""
+    if stdio and (ui or (host, port, ops_port) != (None, None, None)):
+        raise Stop(
+            "With --stdio nothing listens: leave out --host, --port, --ops-port and --ui.",
+            ExitCode.USAGE,
+        )
     from vmcp.cli import configuration
 
     options = {"host": host, "port": port, "opsPort": ops_port}
@@ -67,6 +77,11 @@ def serve(  # noqa: PLR0913 (each option is one)
     from vmcp.errors import CannotListen
 
     logs = app.Logs(level, log_format.value)
+    if stdio:
+        from vmcp.transport.incoming.stdio import own_streams
+
+        uvloop.run(app.serve_stdio(loaded, os.environ, logs, own_streams()))
+        return
     try:
         uvloop.run(app.serve(loaded, os.environ, logs, _announce, ui=ui))
     except CannotListen as error:

@@ -7,13 +7,23 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from vmcp.model.document import Document
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Done, Note, Request, Retry
-from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.document import MalformedJson, split, split_array, unquote
 from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
 from vmcp.protocol.sse import EventTooLarge, Parser
 from vmcp.transport.outgoing.speech import Refused
 
 BODY_LIMIT = 16 * 2**20
 PROGRESS = "notifications/progress"
+
+
+def items(raw: bytes) -> tuple[bytes, ...] | None:
+    """Return the messages of an array, which servers of 2025-03-26 may answer with; None where it is none."""
+    if raw[:1] == b"{" or raw.lstrip()[:1] != b"[":
+        return None
+    try:
+        return split_array(raw)
+    except MalformedJson:
+        return None
 
 
 def message(raw: bytes, backend: str) -> jsonrpc.Message:
@@ -26,9 +36,10 @@ def message(raw: bytes, backend: str) -> jsonrpc.Message:
 
 def response(raw: bytes, identity: bytes, backend: str) -> jsonrpc.Response:
     """Read the response to the request `identity`; an error without an id is taken as its answer."""
-    found = message(raw, backend)
-    if isinstance(found, jsonrpc.Response) and is_for(found, identity):
-        return found
+    for each in items(raw) or (raw,):
+        found = message(each, backend)
+        if isinstance(found, jsonrpc.Response) and is_for(found, identity):
+            return found
     raise BackendFailed(backend, "InvalidAnswer", "the answer belongs to no request of ours.")
 
 
@@ -107,6 +118,7 @@ async def stream(
         async for chunk in chunks:
             for event in parser.feed(chunk):
                 if event.data and event.type in (b"", b"message"):
-                    yield message(event.data, backend)
+                    for each in items(event.data) or (event.data,):
+                        yield message(each, backend)
     except EventTooLarge as error:
         raise BackendFailed(backend, "TooLarge", f"{error}.") from None

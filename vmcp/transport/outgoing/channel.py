@@ -70,6 +70,8 @@ class Exchange:
         self.identity = identity
         self.call = call
         self.asked: set[bytes] = set()
+        # What still sends the request, where that takes longer than to hand it over.
+        self.posting: asyncio.Task[None] | None = None
         self._messages: deque[tuple[jsonrpc.Message, int]] = deque()
         self._bytes = 0
         self._more = asyncio.Event()
@@ -159,6 +161,10 @@ class Channel:
             raise self._lost("ConnectionLost")
         self.pipe.write(message)
 
+    async def begin(self, exchange: Exchange, message: bytes) -> None:  # noqa: ARG002
+        """Send the request of an exchange; raise BackendFailed."""
+        await self.send(message)
+
     def _offer(self, message: bytes) -> None:
         if self.pipe is not None and self._why is None:
             self.pipe.offer(message)
@@ -181,7 +187,7 @@ class Channel:
         exchange = Exchange(identity, call)
         self._open[identity] = exchange
         try:
-            await self.send(body(identity))
+            await self.begin(exchange, body(identity))
             try:
                 yield exchange
             except asyncio.CancelledError:
@@ -189,6 +195,8 @@ class Channel:
                 raise
         finally:
             del self._open[identity]
+            if exchange.posting is not None:
+                exchange.posting.cancel()
 
     async def ask(self, method: str, params: Document, era: Era, seconds: float) -> Document:
         """Put a request of our own and return its result; raise Refused or BackendFailed."""
@@ -233,7 +241,14 @@ class Channel:
             exchange.fail(BackendFailed(self.name, reason, message))
 
     def heard(self, line: bytes) -> None:
-        """Bring a line to whom it concerns."""
+        """Bring a line to whom it concerns; an array is as many lines."""
+        if (items := answers.items(line)) is not None:
+            for item in items:
+                self._heard(item)
+        else:
+            self._heard(line)
+
+    def _heard(self, line: bytes) -> None:
         try:
             message = jsonrpc.read_peer(line)
         except Failure:

@@ -1,4 +1,4 @@
-"""Small things that must still be done when nobody waits for them: farewells and cancellations."""
+"""What must be done although nobody waits for it: farewells and cancellations, and streams that are held."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ _SECONDS = 5.0
 
 
 class Errands:
-    """Own the tasks of errands; each is bounded in time, and what goes wrong in it harms nobody."""
+    """Own the tasks of errands, each bounded in time, and those that last; what goes wrong in one harms nobody."""
 
     def __init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
+        self._lasting: asyncio.TaskGroup | None = None
+        self._kept: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Take errands while the block runs, and end them before it is left."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
+        async with asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as lasting:
+            self._tasks, self._lasting = tasks, lasting
             try:
                 yield
             finally:
-                self._tasks = None
+                self._tasks = self._lasting = None
+                for work in self._kept:
+                    work.cancel()
 
     def start(self, errand: Coroutine[None, None, None]) -> None:
         """Do an errand without waiting; it is dropped when none are taken any more."""
@@ -36,6 +40,16 @@ class Errands:
             errand.close()
             return
         self._tasks.create_task(_bounded(errand))
+
+    def keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
+        """Do something that has no end of its own; cancel what is returned to end it. None when it is too late."""
+        if self._lasting is None:
+            work.close()
+            return None
+        task = self._lasting.create_task(work)
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+        return task
 
 
 async def _bounded(errand: Coroutine[None, None, None]) -> None:
