@@ -63,7 +63,7 @@ class Piped(Fake):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _headers(self, message: Json) -> dict[str, str]:
+    def _headers(self, _message: Json) -> dict[str, str]:
         """Return the headers that would have come with a message."""
         return {}
 
@@ -94,7 +94,7 @@ class Piped(Fake):
         """Write what a call says, and its response."""
         return await self.stream(request, call.messages)
 
-    async def stream(self, request: web.Request, messages: Messages, *first: Json) -> Any:
+    async def stream(self, _request: web.Request, messages: Messages, *first: Json) -> Any:
         """Write messages until None comes."""
         for message in first:
             self.write(message)
@@ -130,10 +130,10 @@ class PipedSessioned(Piped, SessionedFake):
 class PipedStateless(Piped, StatelessFake):
     """A process to which each request says all."""
 
-    def _headers(self, message: Json) -> dict[str, str]:
-        params = message.get("params", {})
+    def _headers(self, _message: Json) -> dict[str, str]:
+        params = _message.get("params", {})
         name = params.get("uri", params.get("name"))
-        return {"mcp-method": message.get("method", ""), **({"mcp-name": name} if name else {})}
+        return {"mcp-method": _message.get("method", ""), **({"mcp-name": name} if name else {})}
 
     def _cancelled(self, heard: Heard) -> None:
         if (task := self._requests.get(heard.params["requestId"])) is not None:

@@ -78,9 +78,7 @@ async def test_many_calls_are_asked_at_once_and_none_gets_the_answer_of_another(
         assert said == [[number] * 2 for number in range(10)]
 
 
-@pytest.mark.parametrize(
-    "declared", [{}, {"roots": {}}, ABLE, {"elicitation": {}}], ids=lambda each: "+".join(each)
-)
+@pytest.mark.parametrize("declared", [{}, {"roots": {}}, ABLE, {"elicitation": {}}], ids="+".join)
 async def test_a_backend_sees_the_capabilities_that_the_client_declared(
     pair: Pair, declared: Json
 ) -> None:

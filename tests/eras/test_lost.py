@@ -87,14 +87,15 @@ async def test_a_backend_that_dies_while_its_client_is_asked_ends_the_call_with_
 
         await fake.stop()
         await until(lambda: not served.gateway.parked)
-        if pair.front == STATELESS or pair.back == STATELESS:
+        if STATELESS in (pair.front, pair.back):
             await call.say(asked, accept)
         error = (await call.end())["error"]
 
         if pair.parks:
             assert error["code"] == -32602
             assert error["data"] == {"reason": "RequestStateExpired"}
-            assert call.answer is not None and call.answer.status == 200
+            assert call.answer is not None
+            assert call.answer.status == 200
         else:
             assert error["data"]["backend"] == "a"
 

@@ -30,11 +30,18 @@ def asking(*rounds: Sequence[Question]) -> Tool:
             return _required(invocation, rounds)
         said: list[Json] = []
         for questions in rounds:
-            answers = await asyncio.gather(*(invocation.ask(*each) for each in questions))
-            said.extend(each.get("result", each.get("error")) for each in answers)
+            async with asyncio.TaskGroup() as tasks:
+                asks = [tasks.create_task(_asked(invocation, each)) for each in questions]
+            said.extend(each.result() for each in asks)
         return text(json.dumps(said))
 
     return run
+
+
+async def _asked(invocation: Invocation, question: Question) -> Json:
+    answer = await invocation.ask(*question)
+    found: Json = answer.get("result", answer.get("error"))
+    return found
 
 
 def _required(invocation: Invocation, rounds: Sequence[Sequence[Question]]) -> Json:
