@@ -380,9 +380,10 @@ def with_header(era: Era) -> Inventory:
 async def test_a_stateless_call_repeats_in_its_headers_what_the_tool_wants() -> None:
     async with world(with_header(Era.STATELESS)) as here:
         call = call_of("tools/call", request_client(), name="a_tool", arguments={"r": "eu"})
+        call.headers = {"mcp-method": "tools/call"}
 
         assert isinstance(await here.refused(call), HeaderMismatch)
-        call.headers = {"mcp-param-region": "eu"}
+        call.headers = {**call.headers, "mcp-param-region": "eu"}
         assert await here.call(call)
 
 
@@ -411,3 +412,61 @@ async def test_lists_are_answered_without_any_backend(method: str, member: str) 
         assert here.client("a").calls == []
         assert len(old[member]) == 1
         assert new == {**old, "resultType": "complete", "ttlMs": 5000, "cacheScope": "public"}
+
+
+TASK = {"taskId": "t", "status": "working", "ttl": None, "ttlMs": None}
+
+
+@pytest.mark.parametrize(
+    ("era", "result"),
+    [(Era.STATELESS, TASK | {"resultType": "task"}), (Era.SESSIONED, {"task": TASK})],
+    ids=["to a session", "to a request"],
+)
+async def test_a_task_made_against_the_rules_for_the_other_era_is_no_result(
+    era: Era, result: dict[str, Any]
+) -> None:
+    async def makes(_call: Call, _reply: Reply) -> Done:
+        return Done(json.dumps(result).encode())
+
+    client = session_client() if era is Era.STATELESS else request_client()
+    async with world(inventory("a", "work", era=era)) as here:
+        here.client("a").act = makes
+
+        failure = await here.refused(call_of("tools/call", client, name="a_work"))
+
+        assert failure.data == {"backend": "a", "reason": "InvalidAnswer"}
+
+
+@in_virtual_time
+async def test_the_result_of_a_task_is_awaited_longer_than_other_answers() -> None:
+    async def makes(call: Call, _reply: Reply) -> Done:
+        if call.method == "tools/call":
+            return Done(json.dumps({"task": TASK}).encode())
+        await asyncio.sleep(3000)
+        return OK
+
+    client = session_client()
+    async with world(inventory("a", "work", capabilities={"tasks": {}})) as here:
+        here.client("a").act = makes
+        await here.call(call_of("tools/call", client, name="a_work", task={}))
+
+        assert await here.call(call_of("tasks/result", client, taskId="t")) == {"content": []}
+        failure = await here.refused(call_of("tasks/get", client, taskId="t"))
+        assert failure.data == {"backend": "a", "reason": "TimedOut"}
+
+
+@pytest.mark.parametrize("params", [{}, {"taskId": 7}])
+async def test_a_task_method_that_names_no_task_is_refused(params: dict[str, Any]) -> None:
+    async with world(inventory("a", "work")) as here:
+        failure = await here.refused(call_of("tasks/get", session_client(), **params))
+
+        assert isinstance(failure, InvalidParams)
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/list"])
+async def test_task_methods_are_unknown_where_no_backend_makes_tasks(method: str) -> None:
+    async with world(inventory("a", "work")) as here:
+        failure = await here.refused(call_of(method, session_client(), taskId="t"))
+
+        assert isinstance(failure, UnknownMethod)
+        assert here.client("a").calls == []

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.support.stdio_servers.harness import sessioned_client, stateless_client
+from tests.support.stdio_servers.harness import sessioned_client
 from vmcp.model.identity import Caller
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client
@@ -369,3 +369,49 @@ async def test_large_notes_are_bounded_by_their_bytes(channel: Channel) -> None:
             channel.heard(note % text)
 
         assert len(waiting(exchange)) == 15
+
+
+def subscription(client: Client) -> Call:
+    return Call(client, "subscriptions/listen", EMPTY)
+
+
+def told(method: bytes, identity: bytes) -> bytes:
+    meta = b'{"io.modelcontextprotocol/subscriptionId":' + identity + b"}"
+    return jsonrpc.notification(method, b'{"taskId":"t","_meta":' + meta + b"}")
+
+
+async def test_what_is_told_of_a_task_comes_to_the_subscription_that_listens(
+    channel: Channel,
+) -> None:
+    client = sessioned_client()
+    async with (
+        channel.exchange(request, subscription(client)) as listening,
+        channel.exchange(request, call_of(client)) as call,
+    ):
+        acknowledged = b'"notifications/subscriptions/acknowledged"'
+        for method in (acknowledged, b'"notifications/tasks"'):
+            channel.heard(told(method, listening.identity))
+            channel.heard(told(method, call.identity))
+
+        assert len(waiting(listening)) == 2
+        assert waiting(call) == []
+
+
+async def test_the_status_of_a_task_is_no_news_for_whoever_calls_meanwhile(
+    channel: Channel,
+) -> None:
+    async with channel.exchange(request, call_of(sessioned_client())) as call:
+        channel.heard(told(b'"notifications/tasks/status"', b"1"))
+
+        assert waiting(call) == []
+
+
+async def test_a_subscription_does_not_hide_the_only_call(channel: Channel) -> None:
+    client = sessioned_client()
+    async with (
+        channel.exchange(request, subscription(client)),
+        channel.exchange(request, call_of(client)) as call,
+    ):
+        channel.heard(jsonrpc.notification(b'"notifications/vendor"', None))
+
+        assert len(waiting(call)) == 1
