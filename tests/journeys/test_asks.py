@@ -13,6 +13,8 @@ from tests.support.gateways import config, gateway_of
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Invocation, Json, text
 from tests.support.stateless_backend import StatelessFake
+from tests.support.virtual_time import HandClock
+from tests.support.waiting import until
 
 CAPABILITIES = {"elicitation": {"form": {}}, "sampling": {}, "roots": {"listChanged": True}}
 QUESTION = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -91,16 +93,21 @@ async def test_an_answer_from_another_session_is_not_taken() -> None:
         assert words((await answer.end())["result"]) == str({"action": "decline"})
 
 
-async def test_a_client_that_has_gone_gives_an_error_and_the_call_goes_on() -> None:
-    fake = SessionedFake(asks=asks)
-    async with serving(fake), gateway_of(config(fake)) as served:
+async def test_a_client_that_does_not_come_back_gives_an_error_and_the_call_goes_on() -> None:
+    def has_ended() -> bool:
+        clock.move(60)
+        return bool(fake.finished)
+
+    fake, clock = SessionedFake(asks=asks), HandClock()
+    async with serving(fake), gateway_of(config(fake), clock) as served:
         async with sessioned(served.url, CAPABILITIES) as caller:
             answer = await caller.call("asks")
             await answer.heard("elicitation/create")
 
             answer.close()
 
-            assert await fake.finished.first(bool) == "asks"
+            await until(has_ended)
+            assert fake.finished.all == ["asks"]
             told = await fake.heard.first(lambda heard: "error" in heard.message)
             assert told.message["error"]["code"] == -32603
         await served.is_idle()

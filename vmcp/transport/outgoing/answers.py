@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 
 from vmcp.model.document import Document
 from vmcp.protocol import jsonrpc
@@ -109,16 +110,29 @@ def _request(key: str, raw: bytes) -> Request:
     return Request(key, unquote(inner.get(b'"method"') or b'""'), inner.get(b'"params"'))
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a stream was read: the id of its last event, and after how many milliseconds to come back."""
+
+    last_id: bytes | None = None
+    retry_milliseconds: int | None = None
+
+
 async def stream(
-    chunks: AsyncIterator[bytes], backend: str
+    chunks: AsyncIterator[bytes], backend: str, progress: Progress | None = None
 ) -> AsyncGenerator[jsonrpc.Message, None]:
     """Yield the messages of an event stream; events without data are skipped; raise BackendFailed."""
     parser = Parser(BODY_LIMIT)
+    progress = progress or Progress()
     try:
         async for chunk in chunks:
             for event in parser.feed(chunk):
+                if event.id is not None:
+                    progress.last_id = event.id
                 if event.data and event.type in (b"", b"message"):
                     for each in items(event.data) or (event.data,):
                         yield message(each, backend)
+            if parser.retry is not None:
+                progress.retry_milliseconds = parser.retry
     except EventTooLarge as error:
         raise BackendFailed(backend, "TooLarge", f"{error}.") from None

@@ -129,12 +129,14 @@ class HttpPipe:
             raise lost(self.name, error) from None
 
     @asynccontextmanager
-    async def messages(self, response: Response) -> AsyncIterator[AsyncIterator[jsonrpc.Message]]:
+    async def messages(
+        self, response: Response, progress: answers.Progress | None = None
+    ) -> AsyncIterator[AsyncIterator[jsonrpc.Message]]:
         """Give the messages of an event stream; the stream is closed at the end of the block."""
         try:
             async with (
                 aclosing(self.chunks(response)) as chunks,
-                aclosing(answers.stream(chunks, self.name)) as found,
+                aclosing(answers.stream(chunks, self.name, progress)) as found,
             ):
                 yield found
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import aclosing
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
@@ -26,6 +27,7 @@ from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.handshake import BackendSession
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
+from vmcp.transport.outgoing.resumption import resumed
 from vmcp.transport.outgoing.sessions import Sessions
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
 
@@ -236,7 +238,7 @@ class SessionedHttp:
         async def send(asked: bytes, answer: Answer) -> None:
             await self._send_answer(session, asked, answer)
 
-        async with self._pipe.messages(response) as messages:
+        async with aclosing(resumed(self._pipe, session, response, reply)) as messages:
             done = await relay.follow(messages, identity, call, reply, send)
         if done is None:
             raise BackendFailed(
