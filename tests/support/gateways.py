@@ -21,6 +21,7 @@ from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.status import status
 from vmcp.transport.incoming import front, limits
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.httpsse import HttpSse
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.server import Server, listening, server
 from vmcp.transport.outgoing.http import HttpConnector
@@ -151,7 +152,9 @@ async def gateway_of(
         async with app.running(loaded(settings, environment), {}) as gateway:
             keeper = Keeper(clock or SystemClock())
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
-            main = server(front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready), 1.0)
+            sse = HttpSse(endpoint, keeper)
+            at_door = front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready, sse)
+            main = server(at_door, 1.0)
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(keeper.run())
                 serving = tasks.create_task(main.serve([socket]))
