@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test check lint types layers conformance bench clean
+.PHONY: demo test test-ui check lint types layers conformance bench clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,11 @@ conformance: $(VENV)/.ready
 # PYTEST takes the arguments of pytest, such as PYTEST="tests/catalog -k prefix".
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest $(PYTEST)
+
+# The page of the operations port in a real browser; fails where there is none and none can be installed.
+test-ui: $(VENV)/.ready
+	$(BIN)/python -m tests.ui.install
+	VMCP_UI=required $(BIN)/python -m pytest tests/ui $(PYTEST)
 
 check: lint types layers test
 
