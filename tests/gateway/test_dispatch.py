@@ -470,3 +470,15 @@ async def test_task_methods_are_unknown_where_no_backend_makes_tasks(method: str
 
         assert isinstance(failure, UnknownMethod)
         assert here.client("a").calls == []
+
+
+async def test_a_task_with_an_endless_id_is_refused() -> None:
+    async def makes(_call: Call, _reply: Reply) -> Done:
+        return Done(json.dumps({"task": TASK | {"taskId": "x" * 1025}}).encode())
+
+    async with world(inventory("a", "work", capabilities={"tasks": {}})) as here:
+        here.client("a").act = makes
+
+        failure = await here.refused(call_of("tools/call", session_client(), name="a_work"))
+
+        assert failure.data == {"backend": "a", "reason": "InvalidAnswer"}

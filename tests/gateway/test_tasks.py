@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 import pytest
 
 from tests.gateway.builders import key, request_client, session_client
@@ -135,3 +138,15 @@ def test_a_task_can_be_forgotten(tasks: Tasks) -> None:
     tasks.forget(client, "t")
 
     assert tasks.maker(client, "t") is None
+
+
+def test_the_table_keeps_no_session_that_has_ended(tasks: Tasks) -> None:
+    client = session_client()
+    tasks.made(client, A, Task("t", None))
+    alive = ref(client)
+
+    del client
+    gc.collect()
+
+    assert alive() is None
+    assert tasks.of(session_client()) == {}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 from tests.gateway.builders import (
     Act,
@@ -174,3 +175,29 @@ async def test_there_is_a_bound_to_the_streams_at_backends() -> None:
 
         async with here.streams.following(here.wish("1")) as honoured:
             assert honoured == ("1",)
+
+
+@in_virtual_time
+async def test_a_subscription_that_was_good_is_opened_anew_soon() -> None:
+    opened: list[float] = []
+
+    async def ends(call: Call, reply: Reply) -> Done:
+        opened.append(asyncio.get_running_loop().time())
+        await acknowledge(call, reply)
+        return Done(b'{"resultType":"complete"}')
+
+    async with world() as here:
+        here.act(ends)
+
+        async with here.streams.following(here.wish("1")):
+            await until(lambda: len(opened) == 5)
+
+        assert [round(later - before) for before, later in pairwise(opened)] == [1, 1, 1, 1]
+
+
+async def test_a_removed_backend_keeps_nobody_waiting() -> None:
+    async with world() as here:
+        here.tasks.made(here.client, key("gone"), Task("3", None))
+
+        async with here.streams.following(here.wish("3")) as honoured:
+            assert honoured == ()

@@ -29,6 +29,7 @@ EraOf = Callable[[ObjectKey], Era | None]
 
 _ID, _META, _TASKS = b'"taskId"', b'"_meta"', b'"tasks"'
 _CURSOR, _NEXT = b'"cursor"', b'"nextCursor"'
+_LONGEST_ID = 1024
 # Between a backend and its own cursor, in ours.
 _MARK = "\n"
 
@@ -52,6 +53,9 @@ class TaskCalls:
                 raise BackendFailed(key.name, "InvalidAnswer", message)
             return done
         task = tasks.created(done.payload, call.client.era)
+        if task is not None and len(task.id) > _LONGEST_ID:
+            message = f"it gave a task an id of more than {_LONGEST_ID} characters."
+            raise BackendFailed(key.name, "InvalidAnswer", message)
         if task is None or self._known.made(call.client, key, task):
             return done
         await self._cancel(call, key, task.id, reply)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from weakref import ref
 
 from vmcp.clock import Clock
 from vmcp.model.identity import ANONYMOUS, Caller
@@ -24,7 +25,8 @@ class _Kept:
     backend: ObjectKey
     began: float
     ttl_seconds: float | None
-    session: Client
+    # Weak: what a client said of itself must not outlive its session here.
+    session: ref[Client]
 
 
 class Tasks:
@@ -43,7 +45,7 @@ class Tasks:
         if known is not None and known.backend != backend:
             return False
         key = _key(client, task.id)
-        self._kept[key] = _Kept(backend, self._clock.monotonic(), task.ttl_seconds, client)
+        self._kept[key] = _Kept(backend, self._clock.monotonic(), task.ttl_seconds, ref(client))
         self._kept.move_to_end(key)
         if len(self._kept) > _MOST_TASKS:
             self._kept.popitem(last=False)
@@ -54,7 +56,7 @@ class Tasks:
         known = self._live(client, identity)
         if known is None:
             return None
-        known.session = client
+        known.session = ref(client)
         return known.backend
 
     def told(self, client: Client, task: Task) -> None:
@@ -76,7 +78,7 @@ class Tasks:
             if caller != client.caller or era is not client.era:
                 continue
             known = self._live(client, identity)
-            if known is not None and (caller != ANONYMOUS or known.session is client):
+            if known is not None and (caller != ANONYMOUS or known.session() is client):
                 found.setdefault(known.backend, set()).add(identity)
         return {key: frozenset(found[key]) for key in sorted(found, key=str)}
 

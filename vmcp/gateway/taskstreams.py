@@ -85,6 +85,7 @@ class _Stream:
         self.deadline = Deadline()
         self.honoured: tuple[str, ...] = ()
         self.has_said = asyncio.Event()
+        self._was_open = False
         self._known = known
         self._pool = pool
         self._key = key
@@ -103,6 +104,7 @@ class _Stream:
                     "tasks are not heard of", extra={"backend": self._key.name, "why": reason}
                 )
             self.has_said.set()
+            wait = _FIRST_WAIT if self._was_open else wait
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
         self.has_said.set()
@@ -113,6 +115,7 @@ class _Stream:
 
     async def _listened(self) -> bool:
         """Follow one subscription to its end; True where the backend refuses it."""
+        self._was_open = False
         member = self._pool.members.get(self._key)
         if member is None:
             return False
@@ -127,6 +130,7 @@ class _Stream:
         params = Document(()) if note.params is None else split(note.params)
         if note.method == _ACKNOWLEDGED:
             self.honoured = _agreed(params, self._wish.ids)
+            self._was_open = True
             self.has_said.set()
         elif note.method == tasks.TOLD:
             self._told(note.params or b"{}", params)
