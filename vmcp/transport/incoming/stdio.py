@@ -9,6 +9,7 @@ import queue
 import re
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import CancelledError
 from contextlib import aclosing, suppress
 
 from vmcp.protocol import jsonrpc
@@ -55,8 +56,8 @@ class Input:
 
     def _read(self) -> None:
         chunk = b"-"
-        # The loop is closed when nobody wants to know any more.
-        with suppress(RuntimeError):
+        # The loop ends when nobody wants to know any more.
+        with suppress(RuntimeError, CancelledError):
             while chunk:
                 try:
                     chunk = os.read(self._descriptor, _CHUNK_BYTES)
