@@ -19,6 +19,12 @@ from tests.ui.chromium import Page, browser, found, opened
 _MISSING = "There is no Chromium here, so the page was NOT tested: `make test-ui` installs it."
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say so where the suite did not run."""
+    if found() is None:
+        terminalreporter.write_line(_MISSING, red=True)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[str]:
     """The URL of a browser for all tests."""

@@ -177,7 +177,9 @@ class ServerSettings(Section):
             "stream, POST /messages takes what they send."
         ),
     )
-    ops_host: Host = Field(default="127.0.0.1", description="The address of /status.")
+    ops_host: Host = Field(
+        default="127.0.0.1", description="The address of /status and of the page."
+    )
     ops_port: Port = Field(default=9464, description="Its port; 0 takes any free one.")
     seal_key_env: Annotated[VariableName, variable(seal_key_complaint)] | None = Field(
         default=None,
