@@ -60,6 +60,8 @@ class Served:
         kept = {
             "answers": len(self.keeper),
             "sessions": len(gateway.sessions),
+            "bytes of streams": gateway.sessions._archive.held,
+            "streams": len(gateway.sessions._archive._parted),
             "calls": sum(member.calls for member in gateway.pool.members.values()),
             "parked calls": len(gateway.parked) + _running(gateway),
             "watchers": len(watchers._all),
