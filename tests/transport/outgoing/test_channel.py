@@ -415,3 +415,16 @@ async def test_a_subscription_does_not_hide_the_only_call(channel: Channel) -> N
         channel.heard(jsonrpc.notification(b'"notifications/vendor"', None))
 
         assert len(waiting(call)) == 1
+
+
+async def test_the_messages_of_an_array_go_each_to_their_request(channel: Channel) -> None:
+    async with channel.exchange(request) as one, channel.exchange(request) as two:
+        answers = [
+            jsonrpc.response(each.identity, b'{"n":%b}' % each.identity, is_error=False)
+            for each in (two, one)
+        ]
+
+        channel.heard(b" [" + b",".join(answers) + b"]")
+
+        for each in (one, two):
+            assert (await each.response()).payload == b'{"n":%b}' % each.identity
