@@ -60,10 +60,9 @@ class Batch(HttpAnswer):
         delivery = Delivery(self._take)
         accepted = Accepted(json=True, stream=self.may_stream)
         try:
-            request = delivery.request(
-                "POST", self._request.headers, accepted, is_bare=self._request.is_bare
-            )
-            await serve(request, item)
+            # Bare: its answer is no stream of its own that a client could come back to.
+            headers = self._request.headers
+            await serve(delivery.request("POST", headers, accepted, is_bare=True), item)
         except Failure as failure:
             self._refuse(item, failure)
         except Refused as refused:

@@ -66,6 +66,11 @@ class HttpConnector:
                 if error.told not in _OTHER_TRANSPORT or speech is not self._sessioned:
                     raise
                 refused = error
+            except BackendFailed:
+                # What does not answer as the older transport may be a stream that never says anything.
+                if refused is not None and speech is self._older:
+                    break
+                raise
             else:
                 self._order = (speech, *(each for each in self._order if each is not speech))
                 return speech
