@@ -27,7 +27,7 @@ from vmcp.protocol.failures import (
 )
 from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
-from vmcp.transport.outgoing.discovery import honoured, peer_of
+from vmcp.transport.outgoing.discovery import honoured, is_welcome, peer_of
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
@@ -77,6 +77,8 @@ class StatelessHttp:
         try:
             async with asyncio.timeout(_DISCOVER_SECONDS):
                 found = await self._exchange("server/discover", EMPTY)
+                if is_welcome(found):
+                    found = await self._exchange("server/discover", EMPTY)
             self._peer = peer_of(found, self._pipe.name)
         except TimeoutError:
             raise EraContradicted("server/discover was not answered") from None
