@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,7 +146,3 @@ async def test_the_focus_and_a_selection_survive_what_is_new(page: Page) -> None
 
         assert before
         assert await page.run("getSelection().toString()") == before
-
-
-def test_pictures_are_kept_out_of_the_tree() -> None:
-    assert Path(".cache") in PICTURES.relative_to(ROOT).parents
