@@ -19,7 +19,7 @@ class Piped(Fake):
     """Serve lines where a fake serves HTTP; all else is the fake's own."""
 
     async def start(self, port: int = 0) -> Self:
-        """Begin to serve."""
+        """Begin to serve lines, whatever the fake would serve."""
         self._requests: dict[Any, asyncio.Task[None]] = {}
         self._writers: list[asyncio.StreamWriter] = []
         self._server = await asyncio.start_server(self._taken, "127.0.0.1", port)
@@ -129,6 +129,11 @@ class PipedSessioned(Piped, SessionedFake):
 
 class PipedStateless(Piped, StatelessFake):
     """A process to which each request says all."""
+
+    async def start(self, port: int = 0) -> Self:
+        """Begin to serve."""
+        self.listening = {}
+        return await super().start(port)
 
     def _headers(self, _message: Json) -> dict[str, str]:
         params = _message.get("params", {})
