@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
@@ -25,6 +25,7 @@ from vmcp.protocol.methods import NEWEST_SESSIONED
 from vmcp.transport.outgoing import answers, compose, handshake, relay
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.handshake import BackendSession
+from vmcp.transport.outgoing.hearing import Hearing, is_worth_it
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.resumption import resumed
@@ -61,6 +62,7 @@ class SessionedHttp:
         self._errands = errands
         self._own: BackendSession | None = None
         self._sessions = Sessions(self._open_for, self._farewell)
+        self._hearings: dict[BackendSession, tuple[Hearing, asyncio.Task[None]]] = {}
 
     async def open(self) -> Peer:
         """Open our own session; raise BackendFailed, or EraContradicted if the backend refuses."""
@@ -71,6 +73,8 @@ class SessionedHttp:
         except EraContradicted:
             # Whoever is there now knows nothing of the sessions of clients.
             self._sessions.forget_all()
+            for session in tuple(self._hearings):
+                self._deafen(session)
             raise
         await handshake.initialized(self._pipe, self._own)
         return self._own.peer
@@ -154,6 +158,7 @@ class SessionedHttp:
             return await self._call_in(session, call, reply)
         except SessionGone:
             self._sessions.lose(client, session)
+            self._deafen(session)
         return await self._call_in_new(await self._sessions.of(client), call, reply)
 
     async def _call_in_new(self, session: BackendSession, call: Call, reply: Reply) -> Done | Ask:
@@ -184,7 +189,31 @@ class SessionedHttp:
         finally:
             self._farewell(session)
 
+    async def _hear(self, session: BackendSession) -> None:
+        """Open the stream of a client's session: some servers put there what a call needs to know."""
+
+        async def send(asked: bytes, answer: Answer) -> None:
+            await self._send_answer(session, asked, answer)
+
+        hearing = Hearing(self._pipe, session, send)
+        if (task := self._errands.keep(hearing.run())) is None:
+            return
+        self._hearings[session] = hearing, task
+        task.add_done_callback(lambda _: self._hearings.pop(session, None))
+        await hearing.begun()
+
+    def _deafen(self, session: BackendSession) -> None:
+        if session in self._hearings:
+            self._hearings.pop(session)[1].cancel()
+
+    def _during(
+        self, session: BackendSession, call: Call, reply: Reply
+    ) -> AbstractContextManager[None]:
+        found = self._hearings.get(session)
+        return nullcontext() if found is None else found[0].during(call, reply)
+
     def _farewell(self, session: BackendSession) -> None:
+        self._deafen(session)
         self._errands.start(handshake.end(self._pipe, session))
 
     async def _open_for(self, client: Client) -> BackendSession:
@@ -195,6 +224,8 @@ class SessionedHttp:
         try:
             await handshake.initialized(self._pipe, session)
             await self._set_level(session, client)
+            if session.id is not None and is_worth_it(client.capabilities):
+                await self._hear(session)
         except asyncio.CancelledError:
             self._farewell(session)
             raise
@@ -221,10 +252,11 @@ class SessionedHttp:
             headers = {**headers, **travelling}
         session.begin()
         try:
-            response = await self._pipe.post(body, headers)
-            if response.status == 200 and response.content_type == EVENTS:
-                return await self._follow(session, response, identity, call, reply)
-            return answers.end(await self._answer(session, response, identity))
+            with self._during(session, call, reply):
+                response = await self._pipe.post(body, headers)
+                if response.status == 200 and response.content_type == EVENTS:
+                    return await self._follow(session, response, identity, call, reply)
+                return answers.end(await self._answer(session, response, identity))
         except asyncio.CancelledError:
             session.begin()
             self._errands.start(self._cancel(session, identity))
@@ -287,4 +319,5 @@ class SessionedHttp:
     async def release(self, client: Client) -> None:
         """End the client's session at the backend."""
         if (session := self._sessions.take(client)) is not None:
+            self._deafen(session)
             await handshake.end(self._pipe, session)
