@@ -19,7 +19,7 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	touch $@
 
-# The official suite against our fixture, directly and through the gateway.
+# The official suite against our fixture, directly and through the gateway in all pairs of eras, and its client scenarios.
 conformance: $(VENV)/.ready
 	$(BIN)/python -m tests.conformance.run --gateway
 
