@@ -112,8 +112,8 @@ def _kept_by(client: SupervisedBackend) -> Mapping[str, int]:
         f"resources of {name}": len(client._uris),
     }
     if connector is not None:
-        sessions = connector._sessioned._sessions
-        kept[f"sessions at {name}"] = len(sessions._kept) + len(sessions._turns)
+        of_both = connector._sessioned._sessions, connector._older._sessions
+        kept[f"sessions at {name}"] = sum(len(each._kept) + len(each._turns) for each in of_both)
     return kept
 
 

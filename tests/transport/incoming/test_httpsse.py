@@ -309,3 +309,25 @@ async def test_when_the_gateway_stops_a_call_is_answered_and_the_stream_ends() -
         assert words((await client.heard(None))["result"]) == "done"
         assert await client.event() is None
         await until(lambda: not len(served.keeper))
+
+
+async def test_a_client_with_too_much_under_way_is_told_to_wait() -> None:
+    free = asyncio.Event()
+
+    async def waits(_: Invocation) -> Json:
+        await free.wait()
+        return text("done")
+
+    fake = SessionedFake(waits=waits)
+    async with serving(fake), gateway_of(config(fake)) as served, opened(served) as client:
+        for _ in range(256):
+            await client.begin("tools/call", named("waits"))
+
+        status, _ = await client.post({"jsonrpc": "2.0", "id": "more", "method": "ping"})
+
+        assert status == 503
+        await client.notify("notifications/cancelled", requestId=2)
+        await fake.cancelled.first(lambda name: name == "waits")
+        free.set()
+        for _ in range(255):
+            await client.heard(None)

@@ -40,6 +40,30 @@ async def test_what_is_kept_can_be_ended_before() -> None:
         assert ends.all == ["a"]
 
 
+async def test_what_fails_harms_nothing_else() -> None:
+    async def fails() -> None:
+        raise ValueError
+
+    errands, ends = Errands(), Journal[str]()
+
+    async with errands.running():
+        errands.keep(forever(ends, "a"))
+        errands.keep(fails())
+        await moment()
+        assert not ends.all
+
+
+async def test_what_has_not_begun_can_be_ended() -> None:
+    errands, ends = Errands(), Journal[str]()
+
+    async with errands.running():
+        kept = errands.keep(forever(ends, "a"))
+        assert kept is not None
+        kept.cancel()
+
+    assert not ends.all
+
+
 async def test_nothing_is_kept_when_it_is_too_late() -> None:
     errands, ends = Errands(), Journal[str]()
     async with errands.running():

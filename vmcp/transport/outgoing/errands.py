@@ -46,10 +46,20 @@ class Errands:
         if self._lasting is None:
             work.close()
             return None
-        task = self._lasting.create_task(work)
+        task = self._lasting.create_task(_logged(work))
         self._kept.add(task)
         task.add_done_callback(self._kept.discard)
+        # One that is cancelled before its first step has not begun the work.
+        task.add_done_callback(lambda _: work.close())
         return task
+
+
+async def _logged(work: Coroutine[None, None, None]) -> None:
+    try:
+        await work
+    except Exception:
+        # The fault is ours: what else is kept must not fall with it.
+        log.exception("something that lasts has failed")
 
 
 async def _bounded(errand: Coroutine[None, None, None]) -> None:
