@@ -66,6 +66,10 @@ class Pair:
             yield served
             await served.is_idle()
 
+    def unwatched(self, fake: Fake) -> AbstractAsyncContextManager[Served]:
+        """Serve a fake that serves already behind a gateway that may end with what it keeps."""
+        return gateway_of(self._config(fake))
+
     def _config(self, fake: Fake, **settings: Any) -> dict[str, Any]:
         place: dict[str, Any] = {"url": fake.url, "transport": "streamable-http"}
         if self.transport == STDIO:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.eras.pairs import ABLE, HTTP, SESSIONED, STATELESS, Pair, Question
 from tests.eras.tools import FORM, asking
+from tests.support.backends import serving
 from tests.support.clients import Client, SessionedClient, named, words
 from tests.support.shelf import Invocation, Json, text
 from tests.support.waiting import until
@@ -241,3 +242,14 @@ async def test_a_parked_call_is_not_counted_among_those_under_way(pair: Pair) ->
         for call, each in zip(calls, asked, strict=True):
             await call.say(each, accept)
             assert await call.said() == [ACCEPTED]
+
+
+async def test_a_gateway_that_ends_while_clients_are_asked_leaves_nothing_behind(
+    pair: Pair,
+) -> None:
+    fake = pair.fake(asks=asking([FORM]))
+    async with serving(fake), pair.unwatched(fake) as served, pair.client(served, **ABLE) as caller:
+        call = pair.dialogue(caller)
+        await call.asked()
+        assert len(served.gateway.parked) == (1 if pair.parks else 0)
+        caller.leave()
