@@ -91,10 +91,13 @@ class HttpAnswer:
         self._ended = True
         if self._started or not self._request.accepted.json:
             self._headers = headers
-            await self.event(message)
-            await self.close()
+            await self._finish_stream(message)
         else:
             await respond(self._send, status, message, [JSON, self._request.id_header, *headers])
+
+    async def _finish_stream(self, message: bytes) -> None:
+        await self.event(message)
+        await self.close()
 
     async def close(self) -> None:
         """End the answer without a message."""

@@ -74,20 +74,13 @@ class SessionedAnswer(HttpAnswer):
         if trail.reader is self:
             await self._chunk(event)
 
-    async def finish(
-        self, message: bytes, status: int = 200, *headers: tuple[bytes, bytes]
-    ) -> None:
-        """End the answer with its message, which is kept where a stream has begun."""
-        if self._trail is None and (self._request.accepted.json or self.has_left):
-            await super().finish(message, status, *headers)
-            return
-        self._headers = headers
-        trail = self._stream()
-        event = trail.add(message)
-        trail.close()
-        self._ended = True
-        if trail.reader is self:
-            await self._chunk(event)
+    async def _finish_stream(self, message: bytes) -> None:
+        if not self.has_left or self._trail is not None:
+            trail = self._stream()
+            event = trail.add(message)
+            trail.close()
+            if trail.reader is self:
+                await self._chunk(event)
         await self._shut()
 
     async def close(self) -> None:
