@@ -135,12 +135,11 @@ class Dispatch:
         member = self._pool.members.get(key)
         if member is None:
             raise BackendFailed(key.name, "Unreachable", "it was removed.")
-        era = self._views.era_of(key)
         resumed = self._questions.resumed(call, key)
         if resumed is not None:
             running: RunningCall | None = resumed.call
             end = resumed.asked or await resumed.call.turn(reply)
-        elif era is Era.SESSIONED and _may_be_parked(call):
+        elif self._views.era_of(key) is Era.SESSIONED and _may_be_parked(call):
             running = self._parked.start(call, member, partial(_bounded, member, call))
             end = await running.turn(reply)
         else:
@@ -148,6 +147,8 @@ class Dispatch:
             end = await _bounded(member, call, reply)
         if isinstance(end, Ask):
             return self._questions.put(end, call, key, running)
+        # Read only now: the call itself may have shown that the backend's era is another one.
+        era = self._views.era_of(key)
         if era is None or era is call.client.era:
             return end
         return self._crossed(end, call, key)
