@@ -229,6 +229,8 @@ def _stop_signals() -> asyncio.Event:
         told.set()
         for each in numbers:
             loop.remove_signal_handler(each)
+            # KeyboardInterrupt would be raised wherever we are, and caught where somebody catches everything.
+            signal.signal(each, signal.SIG_DFL)
 
     for each in numbers:
         loop.add_signal_handler(each, tell)

@@ -15,7 +15,8 @@ INFO = b'"io.modelcontextprotocol/clientInfo"'
 
 @pytest.mark.parametrize("method", ["vendor/do", "caf\\u00e9/x", "a/\\ud800"])
 def test_an_unknown_method_passes_with_its_params_and_its_result(pair: Pair, method: str) -> None:
-    if "\\" in method and pair.client.era is Era.STATELESS:
+    # No header can repeat a lone surrogate, and in the stateless era one repeats the method.
+    if "\\" in method and Era.STATELESS in (pair.client.era, pair.backend.era):
         method = "vendor.other/do"
     pair.backend.answer = Prepared(RESULT)
 

@@ -157,6 +157,44 @@ async def test_only_those_who_subscribed_hear_of_an_update(watchers: Watchers) -
     assert (one.updates, two.updates) == ([b"1"], [])
 
 
+@pytest.mark.parametrize(
+    ("watched", "uri", "tells"),
+    [
+        ("file:///docs", "file:///docs/a/b", True),
+        ("file:///docs/", "file:///docs/a", True),
+        ("db://table", "db://table?row=1", True),
+        ("db://table", "db://table#1", True),
+        ("file:///docs", "file:///docs2", False),
+        ("file:///docs/a", "file:///docs", False),
+    ],
+)
+async def test_an_update_of_a_part_is_told_to_those_who_watch_the_whole(
+    watchers: Watchers,
+    watched: str,
+    uri: str,
+    tells: bool,  # noqa: FBT001
+) -> None:
+    (one,) = joining(watchers, 1)
+    await watchers.join(one, watched, FakeClient(backend("a")))
+
+    watchers.updated(key("a"), uri, b"part")
+    watchers.updated(key("b"), uri, b"of another backend")
+
+    assert one.updates == ([b"part"] if tells else [])
+
+
+async def test_an_update_is_told_once_to_who_watches_the_whole_and_the_part(
+    watchers: Watchers,
+) -> None:
+    (one,) = joining(watchers, 1)
+    for uri in ("file:///docs", "file:///docs/a"):
+        await watchers.join(one, uri, FakeClient(backend("a")))
+
+    watchers.updated(key("a"), "file:///docs/a", b"1")
+
+    assert one.updates == [b"1"]
+
+
 async def test_who_subscribes_twice_leaves_once(watchers: Watchers) -> None:
     client = FakeClient(backend("a"))
     (one,) = joining(watchers, 1)

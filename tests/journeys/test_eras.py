@@ -86,3 +86,19 @@ async def test_a_backend_that_begins_to_give_out_sessions_is_followed() -> None:
 
             assert words(result) == "{}"
             assert len(after.finished) == 1
+
+
+@pytest.mark.parametrize("method", ["server/discover", "subscriptions/listen"])
+async def test_a_method_of_the_later_era_is_unknown_in_a_session(method: str) -> None:
+    fake = backend("stateless")
+    async with (
+        serving(fake),
+        gateway_of(config(fake)) as served,
+        sessioned(served.url) as caller,
+    ):
+        before = len(fake.heard)
+
+        error = await caller.refused(method, {"notifications": {}})
+
+        assert error["code"] == -32601
+        assert len(fake.heard) == before

@@ -118,6 +118,24 @@ async def test_a_stateless_request_without_a_level_hears_no_log_messages(back: s
         assert answer.notes == []
 
 
+async def test_who_shares_a_session_hears_no_more_than_it_asked_for() -> None:
+    fake = SessionedFake(logs=logs)
+    fake.gives_ids = False
+    async with (
+        serving(fake),
+        gateway_of(config(fake)) as served,
+        sessioned(served.url) as old,
+        stateless(served.url) as new,
+    ):
+        await old.ask("logging/setLevel", {"level": "error"})
+        quiet = [await old.call("logs"), await new.call("logs", **{LEVEL: "error"})]
+        loud = await new.call("logs", **{LEVEL: "debug"})
+        for answer in (*quiet, loud):
+            await answer.end()
+
+        assert [len(answer.notes) for answer in (*quiet, loud)] == [0, 0, 1]
+
+
 async def test_a_backend_that_refuses_the_level_is_called_all_the_same() -> None:
     fake = SessionedFake()
     fake.refuses["logging/setLevel"] = Fault(-32601, "what is a level?")

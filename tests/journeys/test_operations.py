@@ -163,3 +163,34 @@ async def test_a_backend_is_logged_when_it_is_lost_and_found_and_not_in_between(
 
     told = [each.message for each in caplog.records if each.name.endswith("inventories")]
     assert told == ["backend is ready", "backend is lost", "backend is ready"]
+
+
+async def test_the_endpoint_is_served_with_a_slash_at_its_end_as_well() -> None:
+    fake = SessionedFake()
+    async with (
+        serving(fake),
+        gateway_of(config(fake)) as served,
+        stateless(f"{served.url}/") as caller,
+    ):
+        assert await caller.tools() == ["echo"]
+
+
+async def test_it_is_healthy_at_once_and_ready_after_the_first_lists() -> None:
+    fake = SessionedFake()
+    gate = fake.hold("server/discover")
+    async with (
+        serving(fake),
+        gateway_of(config(fake), awaited=False) as served,
+        stateless(served.url) as caller,
+    ):
+        base = served.url.removesuffix("/mcp")
+
+        async def probe(path: str) -> int:
+            return (await caller.send("GET", {}, url=f"{base}/{path}")).status
+
+        before = [await probe("health"), await probe("readyz"), await probe("elsewhere")]
+        gate.set()
+        await served.gateway.readiness.reached()
+        after = await probe("readyz")
+
+    assert (before, after) == ([200, 503, 404], 200)

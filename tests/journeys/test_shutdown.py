@@ -156,7 +156,7 @@ async def test_a_gateway_that_is_told_to_stop_is_not_ready_but_healthy() -> None
         process_of(fake) as gateway,
         sessioned(gateway.url) as caller,
     ):
-        call = caller.call("waits", identity=1)
+        call = caller.call("waits", identity="w")
         await fake.first("tools/call")
         tell(gateway)
         await refused(caller)
@@ -167,6 +167,6 @@ async def test_a_gateway_that_is_told_to_stop_is_not_ready_but_healthy() -> None
         ]
 
         assert [probe.status for probe in probes] == [503, 200]
-        await caller.notify("notifications/cancelled", requestId=1)
+        await caller.notify("notifications/cancelled", requestId="w")
         assert await (await call).next() is None
         assert await ended(gateway, 10) == 0

@@ -106,9 +106,9 @@ def _http(client: BackendClient) -> HttpConnector | None:
 
 
 def _kept_by(client: SupervisedBackend) -> Mapping[str, int]:
-    name, tasks, connector = client.backend.name, client._errands._tasks, _http(client)
+    name, connector = client.backend.name, _http(client)
     kept = {
-        f"errands of {name}": 0 if tasks is None else len(tasks._tasks),
+        f"errands of {name}": len(client._errands),
         f"resources of {name}": len(client._uris),
     }
     if connector is not None:

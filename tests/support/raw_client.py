@@ -79,7 +79,8 @@ class RawClient:
             self._post(b'{"jsonrpc":"2.0","method":"notifications/initialized"}', {}).read()
 
     def close(self) -> None:
-        """End the session and the connection."""
+        """End the session and the connection, which may have been idle for too long."""
+        self._connection.close()
         if self._session is not None:
             self._connection.request("DELETE", self._path, headers=self._headers({}))
             self._connection.getresponse().read()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
@@ -138,11 +137,10 @@ class StatelessFake(Fake):
         call = self.begin(heard, run)
         try:
             return await self.respond_with(request, call)
-        except asyncio.CancelledError:
-            # Who closes the stream has cancelled the call.
-            if call.task is not None:
+        finally:
+            # Who closes the stream before its end has cancelled the call.
+            if call.task is not None and not call.task.done():
                 call.task.cancel()
-            raise
 
 
 def _wants(listening: Listening, method: str, params: Json) -> bool:

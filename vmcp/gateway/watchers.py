@@ -75,10 +75,19 @@ class Watchers:
             for watcher in tuple(self._all):
                 watcher.changed(now)
 
-    def updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
-        """Tell those who subscribed to a resource of its update."""
-        for watcher in tuple(self._resources.get(uri, ())):
+    def updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
+        """Tell those who subscribed to a resource, or to one that it is a part of, of its update."""
+        concerned = [each for each in self._resources if self._concerns(backend, each, uri)]
+        for watcher in {each for watched in concerned for each in self._resources[watched]}:
             watcher.updated(params)
+
+    def _concerns(self, backend: ObjectKey, watched: str, uri: str) -> bool:
+        if watched == uri:
+            return True
+        # "This might be a sub-resource of the one that the client actually subscribed to."
+        is_part = uri.startswith(watched) and (watched[-1:] == "/" or uri[len(watched)] in "/?#")
+        served = self._served.get(watched)
+        return is_part and served is not None and served.backend.key == backend
 
     async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
         """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""

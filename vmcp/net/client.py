@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Mapping
 
@@ -25,7 +24,14 @@ class Pool:
         self._ca_bundle = ca_bundle
         self._idle: deque[Connection] = deque()
         self._all: set[Connection] = set()
+        self._opening = 0
+        self._is_closed = False
         self._sweep: asyncio.TimerHandle | None = None
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether there is nothing to keep the pool for."""
+        return not self._all and not self._opening
 
     async def connection(self) -> Connection:
         """Return a connection that carries nothing; raise NetError where none can be had."""
@@ -38,17 +44,34 @@ class Pool:
         return await self._open()
 
     async def _open(self) -> Connection:
-        tls = context(self._ca_bundle) if self._url.scheme == "https" else None
+        self._opening += 1
         try:
+            connection = await self._connected()
+        finally:
+            self._opening -= 1
+        if self._is_closed:
+            connection.abort()
+        if connection.is_open:
+            self._all.add(connection)
+        return connection
+
+    async def _connected(self) -> Connection:
+        loop, url = asyncio.get_running_loop(), self._url
+        try:
+            tls = context(self._ca_bundle) if url.scheme == "https" else None
             async with asyncio.timeout(_CONNECT_SECONDS):
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: Connection(self._take_back), self._url.host, self._url.port, ssl=tls
+                _, connection = await loop.create_connection(
+                    lambda: Connection(self._take_back, self._all.discard),
+                    url.host,
+                    url.port,
+                    ssl=tls,
                 )
         except TimeoutError:
             raise NetError("connect", "no connection in time", sent=False) from None
-        except (OSError, ssl.CertificateError) as error:
+        except OSError as error:
             raise not_connected(error) from None
-        self._all.add(connection)
+        except UnicodeError:
+            raise NetError("connect", "the host name is none", sent=False) from None
         return connection
 
     def _take_back(self, connection: Connection) -> None:
@@ -63,7 +86,6 @@ class Pool:
         oldest = loop.time() - _IDLE_SECONDS
         while self._idle and (not self._idle[0].is_open or self._idle[0].idle_since <= oldest):
             self._drop(self._idle.popleft())
-        self._all = {each for each in self._all if each.is_open}
         self._sweep = loop.call_later(_IDLE_SECONDS, self._close_old) if self._idle else None
 
     def _drop(self, connection: Connection) -> None:
@@ -71,7 +93,8 @@ class Pool:
         connection.abort()
 
     def close(self) -> None:
-        """Close all connections, those in use too."""
+        """Close all connections, those in use and those to come too."""
+        self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
         for connection in tuple(self._all):
@@ -85,6 +108,7 @@ class HttpClient:
         # What each request says of where it came through (RFC 9110, 7.6.3).
         self._via = "" if via is None else f"Via: 1.1 {via}\r\n"
         self._pools: dict[tuple[tuple[str, str, int], str | None], Pool] = {}
+        self._is_closed = False
 
     async def send(
         self,
@@ -102,7 +126,7 @@ class HttpClient:
         key = (url.origin, ca_bundle)
         pool = self._pools.get(key)
         if pool is None:
-            pool = self._pools[key] = Pool(url, ca_bundle)
+            pool = self._pools[key] = self._new_pool(url, ca_bundle)
         response = (await pool.connection()).exchange(request)
         try:
             await response.head()
@@ -111,6 +135,13 @@ class HttpClient:
             raise
         return response
 
+    def _new_pool(self, url: Url, ca_bundle: str | None) -> Pool:
+        if self._is_closed:
+            raise NetError("connect", "the client is closed", sent=False)
+        # Origins come and go; those that are gone are forgotten whenever one comes.
+        self._pools = {key: pool for key, pool in self._pools.items() if not pool.is_unused}
+        return Pool(url, ca_bundle)
+
     def _request(
         self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
     ) -> bytes:
@@ -118,13 +149,14 @@ class HttpClient:
         if body is not None:
             lines.append(f"Content-Length: {len(body)}\r\n")
         rest = "".join(lines)
-        if rest.count("\n") != len(lines) or rest.count("\r") != len(lines):
-            raise NetError("send", "a header has a line end in it", sent=False)
+        if rest.count("\n") != len(lines) or rest.count("\r") != len(lines) or "\0" in rest:
+            raise NetError("send", "a header has a line end or a NUL in it", sent=False)
         head = f"{method} {url.target} HTTP/1.1\r\nHost: {url.authority}\r\n{self._via}{rest}\r\n"
         return _encoded(head) + (body or b"")
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; none is opened any more."""
+        self._is_closed = True
         pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
             pool.close()

@@ -32,11 +32,11 @@ def not_connected(error: OSError) -> NetError:
         message = f"the certificate is not trusted: {error.verify_message}"
         return NetError("tls", message, sent=False)
     if isinstance(error, ssl.SSLError):
-        return NetError("tls", error.reason or type(error).__name__, sent=False)
+        return NetError("tls", _reason(error), sent=False)
     if isinstance(error, socket.gaierror):
         return NetError("connect", "the host name does not resolve", sent=False)
     # asyncio writes the address into strerror, so the number is looked up anew.
-    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    reason = os.strerror(error.errno) if error.errno else "none of its addresses answers"
     return NetError("connect", reason, sent=False)
 
 
@@ -44,6 +44,13 @@ def broken_off(error: Exception | None) -> str:
     """Return how a connection ended."""
     if error is None:
         return "the connection was closed"
+    if isinstance(error, ssl.SSLError):
+        return f"the connection broke: {_reason(error)}"
     if isinstance(error, OSError) and error.errno:
         return f"the connection broke: {os.strerror(error.errno)}"
     return f"the connection broke: {type(error).__name__}"
+
+
+def _reason(error: ssl.SSLError) -> str:
+    # The number of such an error is none of the operating system's.
+    return (error.reason or type(error).__name__).lower().replace("_", " ")

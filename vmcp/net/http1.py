@@ -6,31 +6,19 @@ Our own, because a general client costs more than all the rest of a call; connec
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import AsyncGenerator, Callable, Iterator
-from typing import Protocol, cast
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from typing import cast
 
 import httptools
 
 from vmcp.net.errors import BodyTooLarge, NetError, broken_off
+from vmcp.net.packed import unpacked, unpacker
 
 _HEAD_LIMIT = 64 * 2**10
 # How much of a body waits in memory until its reader takes it; past that the server is made to wait.
 _WAITING_BYTES = 256 * 2**10
 _NO_LIMIT = -1
-
-
-class Unzip(Protocol):
-    """What `zlib.decompressobj` returns."""
-
-    @property
-    def unconsumed_tail(self) -> bytes:
-        """What was not unpacked for want of room."""
-        ...
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """Unpack at most `max_length` bytes."""
-        ...
 
 
 class Response:
@@ -42,12 +30,12 @@ class Response:
             "_connection",
             "_error",
             "_headers",
-            "_held",
             "_is_whole",
             "_limit",
             "_waiter",
         ),
-        *("content_type", "status"),
+        # What is there of the head, and how many bytes of the body wait for their reader.
+        *("content_type", "held", "status"),
     )
 
     def __init__(self, connection: Connection) -> None:
@@ -56,7 +44,7 @@ class Response:
         self._connection = connection
         self._headers: dict[str, str] = {}
         self._chunks: list[bytes] = []
-        self._held = 0
+        self.held = 0
         self._limit = _NO_LIMIT
         self._is_whole = False
         self._error: NetError | None = None
@@ -76,37 +64,44 @@ class Response:
     async def read(self, limit: int) -> bytes:
         """Return the whole body; raise BodyTooLarge past `limit` bytes, and NetError."""
         self._limit = limit
-        self._check_limit()
-        self._connection.resume()
+        if not self._is_whole:
+            self._cut_if_larger(int(self._headers.get("content-length", 0)))
+            self._cut_if_larger(self.held)
+            self._connection.resume()
         while not self._is_whole:
             await self._wait()
         if self._error is not None:
             raise self._error
+        if self.held > limit:
+            raise BodyTooLarge(limit)
         chunks, self._chunks = self._chunks, []
-        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        if not self._is_zipped:
-            return body
-        return b"".join(_bounded(_unzipped(zlib.decompressobj(wbits=47), body), limit))
+        unpack = unpacker(self._headers.get("content-encoding", ""))
+        if unpack is not None:
+            return unpacked(unpack, chunks, limit)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives; raise NetError when the connection breaks before its end."""
-        unzip = zlib.decompressobj(wbits=47) if self._is_zipped else None
+        unpack = unpacker(self._headers.get("content-encoding", ""))
         while self._chunks or not self._is_whole:
             if not self._chunks:
                 await self._wait()
                 continue
-            data, self._held = b"".join(self._chunks), 0
+            data, self.held = b"".join(self._chunks), 0
             self._chunks.clear()
-            self._connection.resume()
-            for piece in (data,) if unzip is None else _unzipped(unzip, data):
+            if not self._is_whole:
+                self._connection.resume()
+            if unpack is None:
+                yield data
+                continue
+            for piece in unpack.feed(data):
                 yield piece
+                # A few packed bytes may keep the reader busy for long: others come in between.
+                await asyncio.sleep(0)
         if self._error is not None:
             raise self._error
-
-    @property
-    def _is_zipped(self) -> bool:
-        # We ask for no encoding; some servers use one all the same.
-        return self._headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
+        if unpack is not None:
+            unpack.end()
 
     def close(self) -> None:
         """Cut the connection unless the body has come to its end."""
@@ -114,6 +109,12 @@ class Response:
             self._connection.abort()
 
     # What the connection tells.
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether nothing but the end of the connection tells the end of the body."""
+        names = self._headers
+        return self.status != 0 and not ("content-length" in names or "transfer-encoding" in names)
 
     def begin(self, status: int, headers: dict[str, str]) -> None:
         """Take the head."""
@@ -125,23 +126,23 @@ class Response:
     def add(self, data: bytes) -> None:
         """Take a piece of the body."""
         self._chunks.append(data)
-        self._held += len(data)
+        self.held += len(data)
         if self._limit != _NO_LIMIT:
             # The reader wants the whole: it is woken at the end.
-            self._check_limit()
+            self._cut_if_larger(self.held)
             return
-        if self._held > _WAITING_BYTES:
+        if self.held > _WAITING_BYTES:
             self._connection.pause()
         self._wake()
 
-    def _check_limit(self) -> None:
-        if self._held > self._limit and not self._error:
+    def _cut_if_larger(self, size: int) -> None:
+        if size > self._limit:
             self.end(BodyTooLarge(self._limit))
             self._connection.abort()
 
     def end(self, error: NetError | None) -> None:
-        """Take the end of the body, or what ended it before."""
-        if not self._is_whole or error is not None:
+        """Take the end of the body, or what ended it before; the first of them counts."""
+        if not self._is_whole:
             self._is_whole = True
             self._error = error
             self._wake()
@@ -158,44 +159,28 @@ class Response:
             self._waiter = None
 
 
-def _unzipped(unzip: Unzip, data: bytes) -> Iterator[bytes]:
-    """Yield what `data` unpacks to in pieces that are small, however much it is."""
-    try:
-        while data:
-            yield unzip.decompress(data, _WAITING_BYTES)
-            data = unzip.unconsumed_tail
-    except zlib.error:
-        raise NetError(
-            "read", "the body is packed in another way than it says", sent=True
-        ) from None
-
-
-def _bounded(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > limit:
-            raise BodyTooLarge(limit)
-        yield piece
-
-
-def _head_too_large() -> NetError:
-    message = f"the head of the answer is larger than {_HEAD_LIMIT} bytes"
+def _read_error(message: str) -> NetError:
     return NetError("read", message, sent=True)
 
 
 class Connection(asyncio.Protocol):
-    """A connection that carries one request after the other; `idle` is called when it may carry the next."""
+    """A connection that carries one request after the other.
 
-    def __init__(self, idle: Callable[[Connection], None]) -> None:
+    `idle` is called whenever it may carry the next one, `lost` once it is gone.
+    """
+
+    def __init__(
+        self, idle: Callable[[Connection], None], lost: Callable[[Connection], None]
+    ) -> None:
         self._idle = idle
+        self._lost = lost
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._response: Response | None = None
         self._headers: dict[str, str] = {}
-        # The bytes of headers that were read, and those that came for a head which is not whole.
-        self._head_bytes = 0
-        self._unread = 0
+        # The bytes of headers that were read, and all that came since the last piece of a body.
+        self._header_bytes = 0
+        self._bytes_beside = 0
         self._is_paused = False
         self.is_open = False
         self.idle_since = 0.0
@@ -204,7 +189,7 @@ class Connection(asyncio.Protocol):
         """Send a whole request and return its response, which is still to come."""
         response = self._response = Response(self)
         self._headers = {}
-        self._head_bytes = self._unread = 0
+        self._header_bytes = self._bytes_beside = 0
         if self._transport is None or not self.is_open:
             self._fail(NetError("send", "the connection was closed", sent=False))
         else:
@@ -243,32 +228,50 @@ class Connection(asyncio.Protocol):
         if response is None:
             self.abort()
             return
+        held = response.held
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._fail(NetError("read", "the answer is no HTTP/1.1", sent=True))
+            self._fail(_read_error("the answer is no HTTP/1.1"))
             return
-        if not response.status:
-            self._unread += len(data)
-            if self._unread > _HEAD_LIMIT:
-                self._fail(_head_too_large())
+        if self._response is not None:
+            self._count_beside(0 if response.held > held else self._bytes_beside + len(data))
+
+    def _count_beside(self, size: int) -> None:
+        # A head, a trailer or the size of a chunk that never ends would fill the memory.
+        self._bytes_beside = size
+        if size > _HEAD_LIMIT:
+            self._fail(_read_error(f"the answer has more than {_HEAD_LIMIT} bytes beside its body"))
+
+    def eof_received(self) -> None:
+        """End the response whose end is the end of the connection; any other one is broken off."""
+        response = self._response
+        if response is not None and response.ends_with_connection and self._was_told_the_end():
+            self._response = None
+            response.end(None)
+        self._fail_for(None)
+
+    def _was_told_the_end(self) -> bool:
+        """Tell an end from a cut: without TLS they are one."""
+        tls = self._transport and self._transport.get_extra_info("ssl_object")
+        if not tls:
+            return True
+        try:
+            return not tls.read(1)
+        except ssl.SSLZeroReturnError:
+            return True
+        except ssl.SSLError:
+            return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and with it the response that is not whole, unless its end is the end of the connection."""
-        self.is_open = False
+        """End, and with it the response that is not whole."""
+        self._fail_for(exc)
         self._transport = None
-        response, self._response = self._response, None
-        if response is None:
-            return
-        if exc is None and response.status and self._ends_with_connection():
-            response.end(None)
-            return
-        stage = "read" if response.status else "send"
-        response.end(NetError(stage, broken_off(exc), sent=True))
+        self._lost(self)
 
-    def _ends_with_connection(self) -> bool:
-        encoding = self._headers.get("transfer-encoding", "").lower()
-        return "content-length" not in self._headers and "chunked" not in encoding
+    def _fail_for(self, cause: Exception | None) -> None:
+        has_begun = self._response is not None and self._response.status
+        self._fail(NetError("read" if has_begun else "send", broken_off(cause), sent=True))
 
     def _fail(self, error: NetError) -> None:
         response, self._response = self._response, None
@@ -284,23 +287,27 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1").strip()
-        self._head_bytes += len(name) + len(value)
+        """Take a header of a head, or of a trailer, which goes nowhere."""
+        # The parser leaves white space at the end; a tab there makes `chunked` another word for it.
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1").rstrip(" ")
+        self._header_bytes += len(name) + len(value)
 
     def on_headers_complete(self) -> None:
         """Hand over a head; an interim one (1xx) is passed over."""
         status = self._parser.get_status_code()
-        if status < 200:
-            self._headers = {}
-        elif self._head_bytes > _HEAD_LIMIT:
-            self._fail(_head_too_large())
-        elif self._response is not None:
-            self._response.begin(status, self._headers)
+        headers, self._headers = self._headers, {}
+        if self._response is None or status < 200:
+            return
+        if self._header_bytes > _HEAD_LIMIT:
+            self._fail(_read_error(f"the head of the answer is larger than {_HEAD_LIMIT} bytes"))
+        elif headers.get("transfer-encoding", "chunked").lower() != "chunked":
+            self._fail(_read_error("the answer has a transfer coding that nobody asked for"))
+        else:
+            self._response.begin(status, headers)
 
     def on_body(self, body: bytes) -> None:
-        """Hand over a piece of the body."""
-        if self._response is not None:
+        """Hand over a piece of the body; what belongs to an interim head goes nowhere."""
+        if self._response is not None and self._response.status:
             self._response.add(body)
 
     def on_message_complete(self) -> None:
@@ -308,14 +315,13 @@ class Connection(asyncio.Protocol):
         if self._response is None or not self._response.status:
             return
         response, self._response = self._response, None
-        transport = self._transport
-        if transport is None or not self._parser.should_keep_alive():
-            self.is_open = False
         # An answer that came before the whole request was taken leaves the rest of it in the way.
-        if self.is_open and transport is not None and not transport.get_write_buffer_size():
+        if self.is_open and self._parser.should_keep_alive() and self._has_sent_all():
             self.resume()
             self._idle(self)
-        elif transport is not None:
-            self.is_open = False
-            transport.close()
+        else:
+            self.abort()
         response.end(None)
+
+    def _has_sent_all(self) -> bool:
+        return self._transport is not None and not self._transport.get_write_buffer_size()

@@ -10,6 +10,7 @@ from functools import lru_cache
 def context(ca_bundle: str | None) -> ssl.SSLContext:
     """Return the client context for a PEM bundle, one for all that use the same; None: the system's roots."""
     made = ssl.create_default_context()
+    made.set_alpn_protocols(["http/1.1"])
     if ca_bundle is not None:
         made.load_verify_locations(cadata=ca_bundle)
         # Private CAs often lack what Python 3.13 demands of one (RFC 5280 details); clients of old accept them.

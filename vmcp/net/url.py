@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -27,6 +28,9 @@ class Url:
 
     def join(self, location: str) -> Url:
         """Return the URL to which a Location leads from here; raise ValueError where it leads nowhere."""
+        with suppress(UnicodeError):
+            # Headers have a character for each byte; what is beyond ASCII is UTF-8 by custom.
+            location = location.encode("latin-1").decode()
         return parse(urljoin(str(self), location))
 
     def __str__(self) -> str:
@@ -39,7 +43,9 @@ def parse(text: str) -> Url:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError("it is no http or https URL")
     host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
-    port = parts.port or _PORTS[parts.scheme]
+    if not host.isprintable() or " " in host:
+        raise ValueError("its host has characters that no host has")
+    port = _PORTS[parts.scheme] if parts.port is None else parts.port
     name = f"[{host}]" if ":" in host else host
     authority = name if port == _PORTS[parts.scheme] else f"{name}:{port}"
     query = f"?{parts.query}" if parts.query else ""

@@ -37,6 +37,9 @@ REMOVED = frozenset(
     ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
 )
 
+# Methods that only the stateless era has.
+ADDED = frozenset(("server/discover", "subscriptions/listen"))
+
 # Methods on which a stateless server may answer `input_required`.
 INTERACTIVE = frozenset(("tools/call", "prompts/get", "resources/read"))
 

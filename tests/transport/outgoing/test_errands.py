@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import Journal, moment
+from vmcp.protocol.failures import BackendFailed
 from vmcp.transport.outgoing.errands import Errands
 
 
@@ -70,3 +72,76 @@ async def test_nothing_is_kept_when_it_is_too_late() -> None:
         pass
 
     assert errands.keep(forever(ends, "a")) is None
+
+
+async def keep(errands: Errands, started: asyncio.Event) -> None:
+    """Take errands until cancelled, as the keeper of a backend does."""
+    async with errands.running():
+        started.set()
+        await asyncio.get_running_loop().create_future()
+
+
+class Work:
+    """Errands that tell what became of them."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    async def take(self, seconds: float, name: str) -> None:
+        await asyncio.sleep(seconds)
+        self.done.append(name)
+
+    async def fail(self) -> None:
+        raise BackendFailed("a", "Unreachable", "gone.")
+
+
+@in_virtual_time
+async def test_an_errand_is_done_without_anybody_waiting() -> None:
+    errands, work = Errands(), Work()
+    async with errands.running():
+        errands.start(work.take(1, "one"))
+        assert (work.done, len(errands)) == ([], 1)
+
+        await asyncio.sleep(2)
+
+        assert (work.done, len(errands)) == (["one"], 0)
+
+
+@in_virtual_time
+async def test_an_errand_that_fails_or_hangs_harms_no_other() -> None:
+    errands, work = Errands(), Work()
+    async with errands.running():
+        errands.start(work.fail())
+        errands.start(work.take(60, "slow"))
+        errands.start(work.take(1, "one"))
+
+    assert work.done == ["one"]
+    assert asyncio.get_running_loop().time() == 5
+
+
+@in_virtual_time
+async def test_errands_under_way_are_finished_when_their_owner_is_cancelled() -> None:
+    errands, work, started = Errands(), Work(), asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(keep(errands, started))
+        await started.wait()
+        errands.start(work.take(2, "farewell"))
+        await asyncio.sleep(1)
+
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+
+        assert work.done == ["farewell"]
+        assert keeping.cancelled()
+
+
+@in_virtual_time
+async def test_after_the_end_errands_are_dropped() -> None:
+    errands, work = Errands(), Work()
+    async with errands.running():
+        pass
+
+    errands.start(work.take(0, "late"))
+    await asyncio.sleep(1)
+
+    assert work.done == []

@@ -1,101 +1,326 @@
-"""A lost backend is tried again at a calm pace, and not before the time that it names."""
+"""Who keeps a backend, in time that takes no time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
 
+from tests.gateway.builders import OK, FakeReply, backend, call_of, session_client
 from tests.support.virtual_time import in_virtual_time
-from vmcp.model.backend import Backend, HttpEndpoint
-from vmcp.model.inventory import Inventory
-from vmcp.model.keys import ObjectKey
-from vmcp.protocol.failures import BackendFailed
+from tests.transport.outgoing.speaking import LOST, FakeBackend, FakeSpeech
+from vmcp.gateway.ports import Reply
+from vmcp.model.inventory import Era
+from vmcp.protocol.call import Call, Done
+from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.transport.outgoing.errands import Errands
-from vmcp.transport.outgoing.speech import EraContradicted, Speech
+from vmcp.transport.outgoing.speech import EraContradicted, Refused
 from vmcp.transport.outgoing.supervised import SupervisedBackend
 
-KEY = ObjectKey("Backend", "a")
-BACKEND = Backend(KEY, "a", HttpEndpoint("http://127.0.0.1:1/mcp"), timeout_seconds=30)
+TOOLS = "notifications/tools/list_changed"
 
 
-class Failures:
-    """Takes the findings of a backend that never gets as far as its lists."""
-
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
-
-    def listed(self, inventory: Inventory) -> None:
-        raise AssertionError(inventory)
-
-    def failed(self, backend: ObjectKey, reason: str, message: str) -> None:
-        assert backend == KEY
-        assert "'a'" in message
-        self.reasons.append(reason)
-
-    def resource_updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
-        raise AssertionError((backend, uri, params))
-
-
-async def waits(fault: Callable[[], Exception], tries: int) -> tuple[Sequence[float], list[str]]:
-    """Let every attempt fail; return the waits between so many tries, and the reasons that were told."""
-    loop, times = asyncio.get_running_loop(), list[float]()
-    enough = asyncio.Event()
-
-    @asynccontextmanager
-    async def connect() -> AsyncIterator[Speech]:
-        times.append(loop.time())
-        if len(times) > tries:
-            enough.set()
-        raise fault()
-        yield
-
-    findings = Failures()
-    client = SupervisedBackend(BACKEND, connect, findings, Errands())
+@asynccontextmanager
+async def keeping(world: FakeBackend) -> AsyncIterator[SupervisedBackend]:
+    keeper = SupervisedBackend(backend("a"), world.connect, world, Errands())
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(client.run())
-        await enough.wait()
+        running = tasks.create_task(keeper.run())
+        await asyncio.sleep(0.01)
+        yield keeper
         running.cancel()
-    return [b - a for a, b in pairwise(times)], findings.reasons
+
+
+@in_virtual_time
+async def test_a_backend_is_listed_at_once_and_again_when_it_tells_of_a_change() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        world.tools.append("two")
+        world.speech.tell(TOOLS)
+        await asyncio.sleep(600)
+
+    assert world.found == ["one", "one,two"]
+    assert (len(world.lists()), len(world.lists("resources/list"))) == (2, 1)
+    assert len(world.tried) == 1
+
+
+@in_virtual_time
+async def test_changes_that_come_together_are_one_list() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        for _ in range(100):
+            world.speech.tell(TOOLS)
+        await asyncio.sleep(5)
+
+    assert len(world.lists()) == 2
+
+
+@in_virtual_time
+async def test_a_backend_that_is_not_there_is_tried_again_after_longer_and_longer_waits() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world):
+        await asyncio.sleep(600)
+
+    waits = [later - earlier for earlier, later in pairwise(world.tried)]
+    for wait, due in zip(waits, (1, 2, 4, 8, 16, 32, 60, 60, 60), strict=False):
+        assert 0.9 * due <= wait <= 1.1 * due
+    assert set(world.found) == {"Unreachable"}
+
+
+@in_virtual_time
+async def test_a_connection_that_held_for_a_minute_is_tried_again_after_a_second() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world):
+        await asyncio.sleep(60)
+        world.connect_failure = None
+        await asyncio.sleep(120)
+        before = len(world.tried)
+        lost_at = world.time()
+        world.speech.break_off(LOST)
+        await asyncio.sleep(2)
+
+    assert 0.9 <= world.tried[before] - lost_at <= 1.1
+
+
+@in_virtual_time
+async def test_a_stream_that_is_cut_is_opened_anew_and_what_was_missed_is_listed() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        await asyncio.sleep(120)
+        world.tools.append("two")
+
+        for end in (None, BackendFailed("a", "ConnectionLost", "cut.")):
+            world.speech.break_off(end)
+            await asyncio.sleep(1)
+
+    assert len(world.tried) == 1
+    assert len(world.listens) == 3
+    assert world.found[-1] == "one,two"
+
+
+@in_virtual_time
+async def test_a_stream_that_is_cut_again_and_again_is_opened_less_and_less_often() -> None:
+    world = FakeBackend()
+    async with keeping(world), asyncio.TaskGroup() as tasks:
+
+        async def cut() -> None:
+            while True:
+                await asyncio.sleep(0.01)
+                if world.speech._end is not None and not world.speech._end.done():
+                    world.speech.break_off()
+
+        cutting = tasks.create_task(cut())
+        await asyncio.sleep(300)
+        cutting.cancel()
+
+    assert 10 <= len(world.listens) <= 20
+
+
+@in_virtual_time
+async def test_a_backend_without_a_stream_is_listed_every_half_minute() -> None:
+    world = FakeBackend()
+    world.has_stream = False
+    async with keeping(world):
+        await asyncio.sleep(100)
+        world.tools.append("two")
+        await asyncio.sleep(40)
+
+    waits = [later - earlier for earlier, later in pairwise(world.lists())]
+    assert all(27 <= wait <= 33 for wait in waits)
+    assert world.found[-1] == "one,two"
+
+
+@in_virtual_time
+async def test_a_list_that_fails_is_a_loss_and_the_next_connection_lists_all() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        world.list_failure = BackendFailed("a", "TimedOut", "too slow.")
+        world.speech.tell(TOOLS)
+        await asyncio.sleep(0.5)
+        world.list_failure = None
+        await asyncio.sleep(2)
+
+    assert world.found == ["one", "TimedOut", "one"]
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
+    ("failure", "reason"),
     [
-        (lambda: BackendFailed("a", "Unreachable", "it is not there."), "Unreachable"),
-        (lambda: EraContradicted("it speaks neither"), "NotMcp"),
-        (TimeoutError, "TimedOut"),
+        (LOST, "Unreachable"),
+        (EraContradicted("it is none"), "NotMcp"),
+        (TimeoutError(), "TimedOut"),
     ],
+    ids=["failed", "no server", "silent"],
 )
+def test_what_stands_in_the_way_is_told(failure: Exception, reason: str) -> None:
+    @in_virtual_time
+    async def tell() -> None:
+        world = FakeBackend()
+        world.connect_failure = failure
+        async with keeping(world):
+            assert world.found == [reason]
+
+    tell()
+
+
 @in_virtual_time
-async def test_the_waits_double_from_one_second_to_sixty(
-    fault: Callable[[], Exception], reason: str
-) -> None:
-    found, reasons = await waits(fault, 9)
+async def test_a_call_that_comes_before_the_first_connection_waits_for_it() -> None:
+    world = FakeBackend()
+    keeper = SupervisedBackend(backend("a"), world.connect, world, Errands())
+    async with asyncio.TaskGroup() as tasks:
+        call = tasks.create_task(keeper.call(call_of("tools/call"), FakeReply()))
+        await asyncio.sleep(5)
+        running = tasks.create_task(keeper.run())
 
-    assert found == pytest.approx([1, 2, 4, 8, 16, 32, 60, 60, 60], rel=0.1)
-    assert set(reasons) == {reason}
+        assert await call == OK
+        running.cancel()
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        pytest.param(5, [5, 5, 5, 8], id="longer than the first waits"),
-        pytest.param(0, [1, 2, 4, 8], id="at once"),
-        pytest.param(3600, [60, 60, 60, 60], id="longer than the longest wait"),
-    ],
-)
 @in_virtual_time
-async def test_a_busy_backend_is_left_alone_for_as_long_as_it_says(
-    asked: int, expected: list[float]
-) -> None:
-    def fault() -> Exception:
-        return BackendFailed("a", "Overloaded", "it is busy.", retryAfterSeconds=asked)
+async def test_a_call_to_a_backend_that_was_never_reached_fails() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world) as keeper:
+        with pytest.raises(BackendFailed) as caught:
+            await keeper.call(call_of("tools/call"), FakeReply())
 
-    found, _ = await waits(fault, 4)
+    assert caught.value.reason == "Unreachable"
 
-    assert found == pytest.approx(expected, rel=0.11)
-    assert all(wait >= min(asked, 60) for wait in found)
+
+@in_virtual_time
+async def test_a_call_that_finds_another_era_is_made_again_once_the_connection_is_new() -> None:
+    async def contradict(speech: FakeSpeech, _call: Call, _reply: Reply) -> Done:
+        if speech.peer.era is Era.SESSIONED:
+            world.era = Era.STATELESS
+            raise EraContradicted("it is another one")
+        return OK
+
+    world = FakeBackend()
+    world.act = contradict
+    async with keeping(world) as keeper:
+        end = await keeper.call(call_of("tools/call"), FakeReply())
+
+    assert end == OK
+    assert (len(world.speeches), world.calls) == (2, 2)
+
+
+@in_virtual_time
+async def test_calls_that_find_another_era_together_connect_anew_once() -> None:
+    async def contradict(speech: FakeSpeech, _call: Call, _reply: Reply) -> Done:
+        await asyncio.sleep(1)
+        if speech is world.speeches[0]:
+            raise EraContradicted("it is another one")
+        return OK
+
+    world = FakeBackend()
+    world.act = contradict
+    async with keeping(world) as keeper, asyncio.TaskGroup() as tasks:
+        calls = [
+            tasks.create_task(keeper.call(call_of("tools/call"), FakeReply())) for _ in range(5)
+        ]
+
+    assert [call.result() for call in calls] == [OK] * 5
+    assert len(world.speeches) == 2
+
+
+@in_virtual_time
+async def test_a_refusal_that_proves_to_be_of_the_same_era_is_the_answer() -> None:
+    refusal = Done(b'{"code":-32600,"message":"no"}', is_error=True)
+
+    async def refuse(_speech: FakeSpeech, _call: Call, _reply: Reply) -> Done:
+        raise EraContradicted("it may be another one", refusal)
+
+    world = FakeBackend()
+    world.act = refuse
+    async with keeping(world) as keeper:
+        end = await keeper.call(call_of("tools/call"), FakeReply())
+
+    assert end == refusal
+    assert world.calls == 1
+
+
+@in_virtual_time
+async def test_an_era_that_is_contradicted_twice_is_an_error() -> None:
+    async def contradict(_speech: FakeSpeech, _call: Call, _reply: Reply) -> Done:
+        raise EraContradicted("it is neither")
+
+    world = FakeBackend()
+    world.act = contradict
+    async with keeping(world) as keeper:
+        with pytest.raises(BackendFailed) as caught:
+            await keeper.call(call_of("tools/call"), FakeReply())
+
+    assert caught.value.reason == "InvalidAnswer"
+    assert world.calls == 2
+
+
+@in_virtual_time
+async def test_subscriptions_are_made_again_on_each_new_connection() -> None:
+    world = FakeBackend()
+    async with keeping(world) as keeper:
+        await keeper.subscribe("x://1")
+        await keeper.subscribe("x://2")
+        await keeper.unsubscribe("x://2")
+        world.subscribed.clear()
+
+        world.speech.break_off(LOST)
+        await asyncio.sleep(2)
+
+    assert world.subscribed == ["x://1"]
+
+
+@in_virtual_time
+async def test_an_update_is_told_without_the_mark_of_our_own_stream() -> None:
+    world = FakeBackend()
+    mark = {"io.modelcontextprotocol/subscriptionId": 1}
+    async with keeping(world):
+        for meta in ({"_meta": mark}, {"_meta": {**mark, "more": 2}}, {}):
+            world.speech.tell("notifications/resources/updated", uri="x://1", **meta)
+        world.speech.tell("notifications/resources/updated", uri=7)
+
+    assert world.updates == [
+        ("x://1", {"uri": "x://1"}),
+        ("x://1", {"uri": "x://1", "_meta": {"more": 2}}),
+        ("x://1", {"uri": "x://1"}),
+    ]
+
+
+class Refusing(FakeSpeech):
+    """A backend that takes no subscriptions, and does not end any."""
+
+    async def subscribe(self, uri: str) -> None:
+        raise Refused(-32602, f"not {uri}")
+
+    async def unsubscribe(self, uri: str) -> None:
+        raise Refused(-32602, f"not {uri}")
+
+
+@in_virtual_time
+async def test_a_refused_subscription_is_told_with_the_backends_own_code() -> None:
+    world = FakeBackend()
+    async with keeping(world) as keeper:
+        keeper._speech = Refusing(world)
+
+        with pytest.raises(Refusal) as caught:
+            await keeper.subscribe("x://1")
+        await keeper.unsubscribe("x://1")
+
+    assert (caught.value.code, caught.value.message) == (-32602, "not x://1")
+
+
+@in_virtual_time
+async def test_what_concerns_a_client_is_passed_on_where_there_is_a_connection() -> None:
+    world = FakeBackend()
+    client = session_client(log_level="error")
+    idle = SupervisedBackend(backend("a"), world.connect, world, Errands())
+    async with keeping(world) as keeper:
+        for each in (idle, keeper):
+            await each.notify(client, "notifications/x", None)
+            await each.set_level(client)
+            await each.release(client)
+
+    assert world.told == ["notifications/x", "error", "release"]

@@ -18,8 +18,14 @@ from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client, Done
 from vmcp.protocol.document import is_object, quote
-from vmcp.protocol.failures import Failure, InvalidParams, SessionRequired
-from vmcp.protocol.methods import LOG_LEVELS, META_PROGRESS, NEWEST_SESSIONED, SESSIONED_VERSIONS
+from vmcp.protocol.failures import Failure, InvalidParams, SessionRequired, UnknownMethod
+from vmcp.protocol.methods import (
+    ADDED,
+    LOG_LEVELS,
+    META_PROGRESS,
+    NEWEST_SESSIONED,
+    SESSIONED_VERSIONS,
+)
 from vmcp.transport.incoming.answer import HttpAnswer
 from vmcp.transport.incoming.asgi import respond
 from vmcp.transport.incoming.keeper import Keeper
@@ -48,6 +54,7 @@ class SessionedEndpoint:
             "logging/setLevel": self._set_level,
             "resources/subscribe": self._subscribe,
             "resources/unsubscribe": self._unsubscribe,
+            **dict.fromkeys(ADDED, self._refuse),
         }
 
     def session(self, request: HttpRequest) -> Session:
@@ -150,6 +157,9 @@ class SessionedEndpoint:
 
     async def _ping(self, _session: Session, _params: Document) -> bytes:
         return b"{}"
+
+    async def _refuse(self, _session: Session, _params: Document) -> bytes:
+        raise UnknownMethod("Method not found: it belongs to a later revision than this session's.")
 
     async def _set_level(self, session: Session, params: Document) -> bytes:
         level = name_of(params, b'"level"')

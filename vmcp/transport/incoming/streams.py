@@ -130,6 +130,7 @@ class SessionedAnswer(HttpAnswer):
             async with asyncio.timeout(_ANSWER_SECONDS):
                 return await future
         except TimeoutError:
+            await self._withdraw(identity)
             return _SILENT
         except asyncio.CancelledError:
             await self._withdraw(identity)

@@ -6,15 +6,18 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 from vmcp.model.document import Document
+from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
-from vmcp.protocol.call import Ask, Call, Done, Note, Request, Retry
+from vmcp.protocol.call import Ask, Call, Client, Done, Note, Request, Retry
 from vmcp.protocol.document import MalformedJson, split, split_array, unquote
 from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
+from vmcp.protocol.loglevels import wants
 from vmcp.protocol.sse import EventTooLarge, Parser
 from vmcp.transport.outgoing.speech import Refused
 
 BODY_LIMIT = 16 * 2**20
 PROGRESS = "notifications/progress"
+LOGGED = "notifications/message"
 
 
 def items(raw: bytes) -> tuple[bytes, ...] | None:
@@ -50,13 +53,20 @@ def is_for(found: jsonrpc.Response, identity: bytes) -> bool:
 
 
 def note(call: Call, notification: jsonrpc.Notification) -> Note | None:
-    """Return the note for the client; None for progress that it did not ask for."""
+    """Return the note for the client; None for progress and log messages that it did not ask for."""
     params = notification.params
+    if notification.method == LOGGED and not _is_wanted(call.client, params):
+        return None
     if notification.method == PROGRESS:
         if call.progress_token is None:
             return None
         params = params.with_member(b'"progressToken"', call.progress_token)
     return Note(notification.method, jsonrpc.params_json(params))
+
+
+def _is_wanted(client: Client, params: Document) -> bool:
+    # A request without a session says itself what it wants, and another one may stand for the call by now.
+    return client.era is Era.STATELESS or wants(client, params.get(b'"level"'))
 
 
 def end(found: jsonrpc.Response) -> Done:

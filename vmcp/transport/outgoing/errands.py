@@ -19,12 +19,16 @@ class Errands:
 
     def __init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
+        self._open: set[asyncio.Task[None]] = set()
         self._lasting: asyncio.TaskGroup | None = None
         self._kept: set[asyncio.Task[None]] = set()
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Take errands while the block runs, and end them before it is left."""
+        """Take errands while the block runs, and finish them before it is left, however that comes."""
         async with asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as lasting:
             self._tasks, self._lasting = tasks, lasting
             try:
@@ -33,13 +37,18 @@ class Errands:
                 self._tasks = self._lasting = None
                 for work in self._kept:
                     work.cancel()
+                # The group would cancel them where its owner is cancelled.
+                if self._open:
+                    await asyncio.wait(self._open)
 
     def start(self, errand: Coroutine[None, None, None]) -> None:
         """Do an errand without waiting; it is dropped when none are taken any more."""
         if self._tasks is None:
             errand.close()
             return
-        self._tasks.create_task(_bounded(errand))
+        task = self._tasks.create_task(_bounded(errand))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
 
     def keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
         """Do something that has no end of its own; cancel what is returned to end it. None when it is too late."""

@@ -73,12 +73,17 @@ def _drop(asks: dict[bytes, asyncio.Task[None]], only: bytes | None = None) -> N
 
 async def ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
     """Put a backend's request to the client of a call, and send what it answers."""
-    if asked.method == "ping":
-        await send(asked.id, PONG)
+    answer = await _answer(asked, reply)
+    try:
+        await send(asked.id, answer)
+    except BackendFailed:
+        # The stream tells the call's fate; an answer that found no ear changes nothing.
         return
+
+
+async def _answer(asked: jsonrpc.Request, reply: Reply) -> Answer:
     if asked.method not in ASKS:
-        await send(asked.id, NOT_ASKED)
-        return
+        return PONG if asked.method == "ping" else NOT_ASKED
     params = jsonrpc.params_json(asked.params)
     wanted = Ask((Request(asked.id.decode(), asked.method, params),), Live())
     reply.deadline.pause()
@@ -86,11 +91,7 @@ async def ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
         (answer,) = await reply.ask(wanted)
     finally:
         reply.deadline.resume()
-    try:
-        await send(asked.id, answer)
-    except BackendFailed:
-        # The stream tells the call's fate; an answer that found no ear changes nothing.
-        return
+    return answer
 
 
 def own_answer(method: str) -> Answer:

@@ -99,7 +99,7 @@ class StatelessHttp:
         return self._peer
 
     def _headers(self, method: str, params: Document) -> dict[str, str]:
-        headers = {**self._base, "Mcp-Method": method}
+        headers = {**self._base, "Mcp-Method": _method_header(method)}
         if (member := NAMED.get(method)) is not None and (raw := params.get(member)) is not None:
             headers["Mcp-Name"] = _name_header(raw)
         return headers
@@ -277,6 +277,11 @@ class StatelessHttp:
 def _name_header(raw: bytes) -> str:
     # What clients invent must not fill the memory.
     return _known_name_header(raw) if len(raw) <= _LONGEST_KNOWN else _written(raw)
+
+
+@lru_cache(maxsize=256)
+def _method_header(method: str) -> str:
+    return header_values.encode(method)
 
 
 @lru_cache(maxsize=4096)

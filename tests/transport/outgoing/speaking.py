@@ -1,0 +1,132 @@
+"""A way to a backend that does what the test says, for tests of who keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.gateway.builders import OK, document, peer
+from vmcp.gateway.ports import Reply
+from vmcp.model.document import Document
+from vmcp.model.inventory import Era, Inventory, Peer
+from vmcp.model.keys import ObjectKey
+from vmcp.protocol import jsonrpc
+from vmcp.protocol.call import Ask, Call, Client, Done
+from vmcp.protocol.failures import BackendFailed
+from vmcp.transport.outgoing.speech import Hear, NoStream
+
+LOST = BackendFailed("a", "Unreachable", "nobody is there.")
+
+
+class FakeSpeech:
+    """An open connection. `break_off()` ends its stream with an exception, or quietly."""
+
+    def __init__(self, world: FakeBackend) -> None:
+        self.world = world
+        self.peer: Peer = peer(world.era, {"tools": {}, "resources": {}})
+        self.hear: Hear | None = None
+        self._end: asyncio.Future[None] | None = None
+
+    async def ask(self, method: str, params: Document) -> Document:  # noqa: ARG002
+        self.world.asked.append((self.world.time(), method))
+        if self.world.list_failure is not None:
+            raise self.world.list_failure
+        member = {"tools/list": "tools", "resources/list": "resources"}.get(method)
+        items = [{"name": name, "inputSchema": {"type": "object"}} for name in self.world.tools]
+        return document({member or "resourceTemplates": items if member == "tools" else []})
+
+    async def call(self, call: Call, reply: Reply) -> Done | Ask:
+        self.world.calls += 1
+        return await self.world.act(self, call, reply)
+
+    async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
+        self.world.listens.append(self.world.time())
+        if not self.world.has_stream:
+            raise NoStream
+        self.hear = hear
+        self._end = asyncio.get_running_loop().create_future()
+        ready()
+        await self._end
+
+    def break_off(self, error: Exception | None = None) -> None:
+        assert self._end is not None
+        if error is None:
+            self._end.set_result(None)
+        else:
+            self._end.set_exception(error)
+
+    def tell(self, method: str, **params: Any) -> None:
+        assert self.hear is not None
+        self.hear(jsonrpc.Notification(method, document(params)))
+
+    async def subscribe(self, uri: str) -> None:
+        self.world.subscribed.append(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        self.world.subscribed.remove(uri)
+
+    async def notify(self, _client: Client, method: str, _params: bytes | None) -> None:
+        self.world.told.append(method)
+
+    async def set_level(self, client: Client) -> None:
+        self.world.told.append(str(client.log_level))
+
+    async def release(self, _client: Client) -> None:
+        self.world.told.append("release")
+
+
+async def answer(_speech: FakeSpeech, _call: Call, _reply: Reply) -> Done:
+    return OK
+
+
+class FakeBackend:
+    """A backend to connect to, and what its keeper found (the port `Findings`)."""
+
+    def __init__(self) -> None:
+        self.era = Era.SESSIONED
+        self.tools = ["one"]
+        self.has_stream = True
+        self.connect_failure: Exception | None = None
+        self.list_failure: Exception | None = None
+        self.act: Any = answer
+        self.speeches: list[FakeSpeech] = []
+        self.tried: list[float] = []
+        self.listens: list[float] = []
+        self.asked: list[tuple[float, str]] = []
+        self.subscribed: list[str] = []
+        self.told: list[str] = []
+        self.calls = 0
+        self.found: list[str] = []
+        self.updates: list[tuple[str, Any]] = []
+
+    def time(self) -> float:
+        return round(asyncio.get_running_loop().time(), 3)
+
+    @property
+    def speech(self) -> FakeSpeech:
+        """The connection that was opened last."""
+        return self.speeches[-1]
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[FakeSpeech]:
+        self.tried.append(self.time())
+        if self.connect_failure is not None:
+            raise self.connect_failure
+        self.speeches.append(FakeSpeech(self))
+        yield self.speech
+
+    def lists(self, method: str = "tools/list") -> list[float]:
+        """Return when a list was asked for."""
+        return [when for when, asked in self.asked if asked == method]
+
+    def listed(self, inventory: Inventory) -> None:
+        self.found.append(",".join(tool.name for tool in inventory.tools))
+
+    def failed(self, _backend: ObjectKey, reason: str, _message: str) -> None:
+        self.found.append(reason)
+
+    def resource_updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
+        self.updates.append((uri, json.loads(params)))
