@@ -8,10 +8,11 @@ import pytest
 
 from tests.journeys.pairs import client, in_both_fronts
 from tests.support.backends import Heard, serving
-from tests.support.clients import named, sessioned, stateless, words
+from tests.support.clients import SessionedClient, named, sessioned, stateless, words
 from tests.support.gateways import config, gateway_of
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Fault, Invocation, Json, text
+from tests.support.waiting import until
 
 SHARED = {"sessionScope": "shared"}
 
@@ -192,6 +193,28 @@ async def test_a_stateless_call_has_a_session_of_its_own_that_ends_with_it() -> 
         await served.is_idle()
 
 
+@in_both_fronts
+async def test_a_session_that_opens_when_its_client_has_gone_is_ended(front: str) -> None:
+    fake = SessionedFake()
+    async with serving(fake), gateway_of(config(fake)) as served:
+        async with client(front, served.url) as caller:
+            gate = fake.hold("initialize")
+            call = caller.call("echo", "mine")
+            await fake.heard.first(of_client)
+            if isinstance(caller, SessionedClient):
+                await caller.notify("notifications/cancelled", requestId="mine")
+                assert await (await call).next() is None
+            else:
+                call.cancel()
+                await until(lambda: not len(served.keeper))
+            gate.set()
+
+            assert (await fake.first("DELETE")).session == "session-2"
+            assert len(fake.sessions) == 1
+            assert not fake.asked("tools/call")
+        await served.is_idle()
+
+
 async def test_stateless_calls_share_a_session_where_the_backend_is_configured_so() -> None:
     fake = SessionedFake()
     async with (
@@ -248,3 +271,16 @@ async def test_a_session_of_the_client_that_has_ended_is_unknown() -> None:
 
         assert after.status == 404
         assert (await after.end())["error"]["code"] == -32600
+
+
+async def test_the_streams_of_a_session_end_with_it() -> None:
+    fake = SessionedFake()
+    async with serving(fake), gateway_of(config(fake)) as served:
+        async with sessioned(served.url) as caller:
+            stream = await caller.listen()
+
+            await caller.end()
+
+            assert await stream.next() is None
+            assert (await caller.listen()).status == 404
+        await served.is_idle()

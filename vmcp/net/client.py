@@ -57,8 +57,8 @@ class Pool:
 
     async def _connected(self) -> Connection:
         loop, url = asyncio.get_running_loop(), self._url
+        tls = context(self._ca_bundle) if url.scheme == "https" else None
         try:
-            tls = context(self._ca_bundle) if url.scheme == "https" else None
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, connection = await loop.create_connection(
                     lambda: Connection(self._take_back, self._all.discard),
@@ -160,8 +160,9 @@ class HttpClient:
         pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
             pool.close()
-        # Transports close in a later turn of the loop.
-        await asyncio.sleep(0)
+        # Transports close in later turns of the loop, those of TLS in the third.
+        for _ in range(3):
+            await asyncio.sleep(0)
 
 
 def _encoded(head: str) -> bytes:

@@ -35,9 +35,12 @@ def not_connected(error: OSError) -> NetError:
         return NetError("tls", _reason(error), sent=False)
     if isinstance(error, socket.gaierror):
         return NetError("connect", "the host name does not resolve", sent=False)
-    # asyncio writes the address into strerror, so the number is looked up anew.
-    reason = os.strerror(error.errno) if error.errno else "none of its addresses answers"
-    return NetError("connect", reason, sent=False)
+    if error.errno:
+        # asyncio writes the address into strerror, so the number is looked up anew.
+        return NetError("connect", os.strerror(error.errno), sent=False)
+    if isinstance(error, ConnectionError):
+        return NetError("tls", "the connection was closed in the handshake", sent=False)
+    return NetError("connect", "none of its addresses takes a connection", sent=False)
 
 
 def broken_off(error: Exception | None) -> str:

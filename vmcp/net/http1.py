@@ -13,7 +13,7 @@ from typing import cast
 import httptools
 
 from vmcp.net.errors import BodyTooLarge, NetError, broken_off
-from vmcp.net.packed import unpacked, unpacker
+from vmcp.net.packed import Unpacker, unpacked, unpacker
 
 _HEAD_LIMIT = 64 * 2**10
 # How much of a body waits in memory until its reader takes it; past that the server is made to wait.
@@ -75,14 +75,13 @@ class Response:
         if self.held > limit:
             raise BodyTooLarge(limit)
         chunks, self._chunks = self._chunks, []
-        unpack = unpacker(self._headers.get("content-encoding", ""))
-        if unpack is not None:
+        if (unpack := self._unpacker()) is not None:
             return unpacked(unpack, chunks, limit)
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives; raise NetError when the connection breaks before its end."""
-        unpack = unpacker(self._headers.get("content-encoding", ""))
+        unpack = self._unpacker()
         while self._chunks or not self._is_whole:
             if not self._chunks:
                 await self._wait()
@@ -102,6 +101,11 @@ class Response:
             raise self._error
         if unpack is not None:
             unpack.end()
+
+    def _unpacker(self) -> Unpacker | None:
+        # We ask for no coding; some servers use one all the same.
+        coding = self._headers.get("content-encoding")
+        return None if coding is None else unpacker(coding)
 
     def close(self) -> None:
         """Cut the connection unless the body has come to its end."""
@@ -131,9 +135,14 @@ class Response:
             # The reader wants the whole: it is woken at the end.
             self._cut_if_larger(self.held)
             return
-        if self.held > _WAITING_BYTES:
-            self._connection.pause()
         self._wake()
+        if self.is_behind:
+            self._connection.pause(self)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the reader takes pieces, and more of them wait than should."""
+        return self.held > _WAITING_BYTES and self._limit == _NO_LIMIT
 
     def _cut_if_larger(self, size: int) -> None:
         if size > self._limit:
@@ -176,6 +185,7 @@ class Connection(asyncio.Protocol):
         self._lost = lost
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
+        self._tls: ssl.SSLObject | None = None
         self._response: Response | None = None
         self._headers: dict[str, str] = {}
         # The bytes of headers that were read, and all that came since the last piece of a body.
@@ -197,14 +207,28 @@ class Connection(asyncio.Protocol):
         return response
 
     def abort(self) -> None:
-        """Close the connection at once; a response that is not whole gets no more."""
-        self.is_open = False
+        """Close the connection; a response that is not whole gets no more."""
+        if self.is_open:
+            self.is_open = False
+            # In a turn of its own: TLS of asyncio goes on with what it was about when it called us.
+            asyncio.get_running_loop().call_soon(self._abort)
+
+    def _abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
-    def pause(self) -> None:
-        """Read no more for now."""
-        if self._transport is not None and not self._is_paused and self.is_open:
+    def pause(self, response: Response) -> None:
+        """Read no more until the reader of a response has caught up."""
+        if self._tls is None:
+            self._pause(response)
+        else:
+            # The reader goes first: a pause makes uvloop lose what comes just before an end of TLS.
+            asyncio.get_running_loop().call_soon(self._pause, response)
+
+    def _pause(self, response: Response) -> None:
+        if self._transport is None or not self.is_open or self._is_paused:
+            return
+        if self._response is response and response.is_behind:
             self._is_paused = True
             self._transport.pause_reading()
 
@@ -212,7 +236,7 @@ class Connection(asyncio.Protocol):
         """Read on."""
         if self._is_paused:
             self._is_paused = False
-            if self._transport is not None and self.is_open:
+            if self.is_open and self._transport is not None:
                 self._transport.resume_reading()
 
     # What the event loop tells.
@@ -220,6 +244,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
+        self._tls = transport.get_extra_info("ssl_object")
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
@@ -253,11 +278,10 @@ class Connection(asyncio.Protocol):
 
     def _was_told_the_end(self) -> bool:
         """Tell an end from a cut: without TLS they are one."""
-        tls = self._transport and self._transport.get_extra_info("ssl_object")
-        if not tls:
+        if self._tls is None:
             return True
         try:
-            return not tls.read(1)
+            return not self._tls.read(1)
         except ssl.SSLZeroReturnError:
             return True
         except ssl.SSLError:
@@ -265,8 +289,9 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and with it the response that is not whole."""
-        self._fail_for(exc)
+        self.is_open = False
         self._transport = None
+        self._fail_for(exc)
         self._lost(self)
 
     def _fail_for(self, cause: Exception | None) -> None:
@@ -300,7 +325,7 @@ class Connection(asyncio.Protocol):
             return
         if self._header_bytes > _HEAD_LIMIT:
             self._fail(_read_error(f"the head of the answer is larger than {_HEAD_LIMIT} bytes"))
-        elif headers.get("transfer-encoding", "chunked").lower() != "chunked":
+        elif "transfer-encoding" in headers and headers["transfer-encoding"].lower() != "chunked":
             self._fail(_read_error("the answer has a transfer coding that nobody asked for"))
         else:
             self._response.begin(status, headers)

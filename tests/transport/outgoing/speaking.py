@@ -34,6 +34,8 @@ class FakeSpeech:
         self.world.asked.append((self.world.time(), method))
         if self.world.list_failure is not None:
             raise self.world.list_failure
+        if self.world.tells_when_listed:
+            self.tell("notifications/tools/list_changed")
         member = {"tools/list": "tools", "resources/list": "resources"}.get(method)
         items = [{"name": name, "inputSchema": {"type": "object"}} for name in self.world.tools]
         return document({member or "resourceTemplates": items if member == "tools" else []})
@@ -89,6 +91,7 @@ class FakeBackend:
         self.era = Era.SESSIONED
         self.tools = ["one"]
         self.has_stream = True
+        self.tells_when_listed = False
         self.connect_failure: Exception | None = None
         self.list_failure: Exception | None = None
         self.act: Any = answer

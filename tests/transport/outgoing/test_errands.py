@@ -136,12 +136,27 @@ async def test_errands_under_way_are_finished_when_their_owner_is_cancelled() ->
 
 
 @in_virtual_time
+async def test_an_errand_that_may_take_long_does_not_hold_up_the_end() -> None:
+    errands, work = Errands(), Work()
+    async with errands.running():
+        errands.start(work.take(50, "slow"), 60)
+        errands.start(work.take(100, "too slow"), 60)
+        await asyncio.sleep(55)
+        assert work.done == ["slow"]
+        errands.start(work.take(50, "late"), 60)
+
+    assert work.done == ["slow"]
+    assert asyncio.get_running_loop().time() == 60
+
+
+@in_virtual_time
 async def test_after_the_end_errands_are_dropped() -> None:
     errands, work = Errands(), Work()
     async with errands.running():
         pass
 
-    errands.start(work.take(0, "late"))
+    was_taken = errands.start(work.take(0, "late"))
     await asyncio.sleep(1)
 
+    assert not was_taken
     assert work.done == []

@@ -58,6 +58,33 @@ async def test_changes_that_come_together_are_one_list() -> None:
 
 
 @in_virtual_time
+async def test_a_backend_that_tells_of_a_change_whenever_it_is_listed_is_listed_once_a_second() -> (
+    None
+):
+    world = FakeBackend()
+    async with keeping(world):
+        world.tells_when_listed = True
+        world.speech.tell(TOOLS)
+        await asyncio.sleep(60)
+
+    assert 60 <= len(world.lists()) <= 70
+
+
+@in_virtual_time
+async def test_a_change_after_a_calm_time_is_listed_at_once() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        told = []
+        for _ in range(3):
+            await asyncio.sleep(10)
+            world.speech.tell(TOOLS)
+            told.append(world.time())
+        await asyncio.sleep(1)
+
+    assert world.lists()[1:] == told
+
+
+@in_virtual_time
 async def test_a_backend_that_is_not_there_is_tried_again_after_longer_and_longer_waits() -> None:
     world = FakeBackend()
     world.connect_failure = LOST
@@ -271,6 +298,23 @@ async def test_subscriptions_are_made_again_on_each_new_connection() -> None:
         await asyncio.sleep(2)
 
     assert world.subscribed == ["x://1"]
+
+
+@pytest.mark.parametrize("end", [None, LOST], ids=["its stream", "the backend"])
+def test_what_was_watched_counts_as_updated_when_it_was_away(end: Exception | None) -> None:
+    @in_virtual_time
+    async def look() -> None:
+        world = FakeBackend()
+        async with keeping(world) as keeper:
+            await keeper.subscribe("x://1")
+            assert world.updates == []
+
+            world.speech.break_off(end)
+            await asyncio.sleep(2)
+
+        assert world.updates == [("x://1", {"uri": "x://1"})]
+
+    look()
 
 
 @in_virtual_time

@@ -28,7 +28,7 @@ class Errands:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Take errands while the block runs, and finish them before it is left, however that comes."""
+        """Take errands while the block runs; when it is left, however that comes, they get a short time to end."""
         async with asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as lasting:
             self._tasks, self._lasting = tasks, lasting
             try:
@@ -37,18 +37,21 @@ class Errands:
                 self._tasks = self._lasting = None
                 for work in self._kept:
                     work.cancel()
-                # The group would cancel them where its owner is cancelled.
+                # The group would cancel them at once where its owner is cancelled.
                 if self._open:
-                    await asyncio.wait(self._open)
+                    await asyncio.wait(self._open, timeout=_SECONDS)
+                for task in self._open:
+                    task.cancel()
 
-    def start(self, errand: Coroutine[None, None, None]) -> None:
-        """Do an errand without waiting; it is dropped when none are taken any more."""
+    def start(self, errand: Coroutine[None, None, None], seconds: float = _SECONDS) -> bool:
+        """Do an errand without waiting; it is dropped, and False, when none are taken any more."""
         if self._tasks is None:
             errand.close()
-            return
-        task = self._tasks.create_task(_bounded(errand))
+            return False
+        task = self._tasks.create_task(_bounded(errand, seconds))
         self._open.add(task)
         task.add_done_callback(self._open.discard)
+        return True
 
     def keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
         """Do something that has no end of its own; cancel what is returned to end it. None when it is too late."""
@@ -71,9 +74,9 @@ async def _logged(work: Coroutine[None, None, None]) -> None:
         log.exception("something that lasts has failed")
 
 
-async def _bounded(errand: Coroutine[None, None, None]) -> None:
+async def _bounded(errand: Coroutine[None, None, None], seconds: float) -> None:
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(seconds):
             await errand
     except (BackendFailed, TimeoutError) as error:
         log.debug("an errand failed", extra={"reason": type(error).__name__})

@@ -35,6 +35,8 @@ from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refu
 log = logging.getLogger(__name__)
 
 _STREAM_SECONDS = 10.0
+# The time for a whole opening; who waits for it gives up earlier where its backend may take less.
+_OPENING_SECONDS = 60.0
 # How servers in practice say with status 400 that a session is gone.
 _SESSION_CODES = (INVALID_REQUEST, -32000, -32001)
 # What only a server of the other era answers with.
@@ -217,18 +219,47 @@ class SessionedHttp:
         self._errands.start(handshake.end(self._pipe, session))
 
     async def _open_for(self, client: Client) -> BackendSession:
+        """Open a session for a client; one that opens when nobody waits for it any more is ended."""
+        wanted: asyncio.Future[BackendSession] = asyncio.get_running_loop().create_future()
+        if not self._errands.start(self._open_into(wanted, client), _OPENING_SECONDS):
+            raise BackendFailed(self._pipe.name, "Unreachable", "it is not connected.")
+        try:
+            return await wanted
+        except asyncio.CancelledError:
+            if not wanted.cancelled() and wanted.exception() is None:
+                self._farewell(wanted.result())
+            raise
+
+    async def _open_into(self, wanted: asyncio.Future[BackendSession], client: Client) -> None:
+        try:
+            session = await self._opened(wanted, client)
+        except asyncio.CancelledError:
+            if not wanted.done():
+                message = "no session was opened in time."
+                wanted.set_exception(BackendFailed(self._pipe.name, "TimedOut", message))
+            raise
+        except (BackendFailed, EraContradicted) as error:
+            if not wanted.done():
+                wanted.set_exception(error)
+            return
+        if wanted.done():
+            self._deafen(session)
+            await handshake.end(self._pipe, session)
+        else:
+            wanted.set_result(session)
+
+    async def _opened(
+        self, wanted: asyncio.Future[BackendSession], client: Client
+    ) -> BackendSession:
         version = client.version if client.era is Era.SESSIONED else NEWEST_SESSIONED
         session = await handshake.initialize(
             self._pipe, self._ids, client.capabilities, client.info or OUR_INFO, version
         )
-        try:
+        if not wanted.done():
             await handshake.initialized(self._pipe, session)
             await self._set_level(session, client)
             if session.id is not None and is_worth_it(client.capabilities):
                 await self._hear(session)
-        except asyncio.CancelledError:
-            self._farewell(session)
-            raise
         return session
 
     async def _set_level(self, session: BackendSession, client: Client) -> None:

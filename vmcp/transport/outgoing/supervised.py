@@ -13,7 +13,7 @@ from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Inventory
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.protocol.methods import META_SUBSCRIPTION
@@ -29,6 +29,10 @@ _LONGEST_WAIT = 60.0
 _GOOD_SECONDS = 60.0
 # How often a backend is listed again that has no stream to tell of changes.
 _RELIST_SECONDS = 30.0
+# A backend may tell of a change whenever it is listed: changes in a row are answered less and less quickly.
+_CALM_SECONDS = 5.0
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
 # The first wait before an ended stream is opened anew.
 _FIRST_REOPEN = 0.1
 # How long the first lists wait for the stream of changes.
@@ -60,6 +64,7 @@ class SupervisedBackend:
         self._again = asyncio.Event()
         self._known: Inventory | None = None
         self._uris: set[str] = set()
+        self._has_listened = False
 
     async def run(self) -> None:
         """Keep the connection until cancelled."""
@@ -123,6 +128,14 @@ class SupervisedBackend:
             speech.ask, self.backend.key, self.backend.name, speech.peer, self._known, wanted
         )
         self._findings.listed(self._known)
+
+    def listening(self) -> None:
+        """Report that updates are told now; of those that came while none were, nobody knows."""
+        if self._has_listened:
+            for uri in sorted(self._uris):
+                params = b'{"uri":' + quote(uri) + b"}"
+                self._findings.resource_updated(self.backend.key, uri, params)
+        self._has_listened = True
 
     def updated(self, message: Notification) -> None:
         """Report an update of a resource."""
@@ -247,15 +260,20 @@ class _Attendance:
         # What changes between a list and the opening of the stream would be missed: the stream goes first.
         await _within(_STREAM_FIRST_SECONDS, self._heard.wait())
         self._heard.set()
+        loop, pause = asyncio.get_running_loop(), 0.0
         while True:
             self._bell.clear()
             wanted, self._stale = frozenset(self._stale), set()
             if wanted:
                 await self._owner.relist(self._speech, wanted)
             tried.set()
+            listed = loop.time()
             every = None if self._has_stream else _RELIST_SECONDS * random.uniform(0.9, 1.1)
             if not await _within(every, self._bell.wait()):
                 self._stale.update(listing.ALL_LISTS)
+            is_calm = loop.time() - listed > _CALM_SECONDS
+            pause = 0.0 if is_calm else min(max(_FIRST_PAUSE, pause * 2), _LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -283,6 +301,7 @@ class _Attendance:
             # The stream was away, or came late: changes may have been missed.
             self._ring(listing.ALL_LISTS)
         self._heard.set()
+        self._owner.listening()
 
     def _ring(self, lists: Iterable[str]) -> None:
         self._stale.update(lists)
