@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test check lint types layers conformance bench clean
+.PHONY: demo test test-ui check lint types layers conformance bench clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,13 +19,18 @@ $(VENV)/.bench-ready: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	touch $@
 
-# The official suite against our fixture, directly and through the gateway.
+# The official suite against our fixture, directly and through the gateway in all pairs of eras, and its client scenarios.
 conformance: $(VENV)/.ready
 	$(BIN)/python -m tests.conformance.run --gateway
 
 # PYTEST takes the arguments of pytest, such as PYTEST="tests/catalog -k prefix".
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest $(PYTEST)
+
+# The page of the operations port in a real browser; fails where there is none and none can be installed.
+test-ui: $(VENV)/.ready
+	$(BIN)/python -m tests.ui.install
+	VMCP_UI=required $(BIN)/python -m pytest tests/ui $(PYTEST)
 
 check: lint types layers test
 

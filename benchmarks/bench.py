@@ -17,12 +17,13 @@ from benchmarks.processes import ROOT, ProcessFailed
 from benchmarks.report import row_table, verdict_table
 from benchmarks.rows import Row, write
 from benchmarks.scale import hanging_backend, large_catalog
+from benchmarks.sessions import many_sessions
 from benchmarks.targets import Verdict, relay_verdicts
 
 RESULTS = ROOT / "benchmarks" / "results.json"
-_FULL = {"rounds": 5, "seconds": 2.0, "warm_seconds": 0.5}
+_FULL = {"rounds": 5, "seconds": 2.0, "warm_seconds": 0.5, "share": 1.0}
 _WIDTH_OF_A_LOG = 110
-_QUICK = {"rounds": 3, "seconds": 0.6, "warm_seconds": 0.2}
+_QUICK = {"rounds": 3, "seconds": 0.6, "warm_seconds": 0.2, "share": 0.2}
 
 
 def _arguments() -> argparse.Namespace:
@@ -46,7 +47,7 @@ async def measure(
     rows, counts = await compare(settings, say)
     verdicts = [*relay_verdicts(rows), *counts]
     if "gateway" in settings.cases:
-        for scenario in (large_catalog, hanging_backend):
+        for scenario in (large_catalog, hanging_backend, many_sessions):
             found, judged = await scenario(settings, say)
             rows += found
             verdicts += judged
@@ -70,6 +71,7 @@ def main() -> int:
         seconds=length["seconds"],
         warm_seconds=length["warm_seconds"],
         cases=arguments.cases,
+        share=length["share"],
     )
     rows: list[Row] = []
     verdicts: list[Verdict] = []

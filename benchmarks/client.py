@@ -20,14 +20,12 @@ _OK = 200
 _ACCEPTED = 299
 _META = {
     META_VERSION: STATELESS_VERSION,
-    META_CAPABILITIES: {},
     "io.modelcontextprotocol/clientInfo": {"name": "benchmark", "version": "1.0.0"},
 }
 
 _HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _INITIALIZE: dict[str, object] = {
     "protocolVersion": SESSIONED_VERSIONS[0],
-    "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1.0.0"},
 }
 
@@ -54,6 +52,8 @@ class Result(msgspec.Struct):
     content: list[Content] = []
     is_error: bool = msgspec.field(default=False, name="isError")
     tools: list[Named] = []
+    asked: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="inputRequests")
+    state: str = msgspec.field(default="", name="requestState")
     next_cursor: str | None = msgspec.field(default=None, name="nextCursor")
     version: str = msgspec.field(default="", name="protocolVersion")
 
@@ -111,8 +111,9 @@ def check_echo(result: Result, text: str, size: int) -> None:
 class Client:
     """One client on one connection; requests are numbered from 1."""
 
-    def __init__(self, connection: Connection, place: Place, era: str) -> None:
+    def __init__(self, connection: Connection, place: Place, era: str, *declared: str) -> None:
         """Speak `era` on a connection that is open; call `open` before anything else."""
+        self._capabilities: dict[str, object] = {name: {} for name in declared}
         self.connection = connection
         self.last_id = 0
         self.headers = dict(_HEADERS)
@@ -122,10 +123,10 @@ class Client:
             self.headers["mcp-protocol-version"] = STATELESS_VERSION
 
     @classmethod
-    async def connect(cls, url: str, era: str) -> Client:
-        """Connect to the host of `url`."""
+    async def connect(cls, url: str, era: str, *declared: str) -> Client:
+        """Connect to the host of `url`; the client declares the named capabilities."""
         place = Place.of(url)
-        return cls(await Connection.open(place), place, era)
+        return cls(await Connection.open(place), place, era, *declared)
 
     async def open(self) -> None:
         """Open a session and say so; a stateless client has nothing to open."""
@@ -139,7 +140,7 @@ class Client:
             await self.ask("server/discover", {})
             return
         self.headers = dict(_HEADERS)
-        request = self.request("initialize", _INITIALIZE)
+        request = self.request("initialize", _INITIALIZE | {"capabilities": self._capabilities})
         answer = await self.connection.fetch(request)
         result = result_of(answer, self.last_id)
         self.headers["mcp-protocol-version"] = result.version
@@ -164,6 +165,13 @@ class Client:
         if "mcp-session-id" in self.headers:
             await self._send_plainly("DELETE", b"")
             del self.headers["mcp-session-id"]
+
+    async def listen(self) -> None:
+        """Turn the connection into a stream of the session, on which nothing is read any more."""
+        head = self._place.head("GET", self.headers | {"accept": "text/event-stream"})
+        status = await self.connection.stream(_whole(head, b""))
+        if status != _OK:
+            raise WrongAnswer(f"HTTP {status} to a GET")
 
     async def ask(self, method: str, params: dict[str, object], name: str = "") -> Result:
         """Send a request and return its result, or raise WrongAnswer."""
@@ -194,7 +202,9 @@ class Client:
         return call
 
     def _complete(self, params: dict[str, object]) -> dict[str, object]:
-        return params if self._is_sessioned else params | {"_meta": _META}
+        if self._is_sessioned:
+            return params
+        return params | {"_meta": _META | {META_CAPABILITIES: self._capabilities}}
 
     def _head(self, method: str, name: str) -> bytes:
         headers = dict(self.headers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import secrets
 from collections import Counter
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ _VERSION_NOT_SERVED = -32022
 _CAPABILITIES = {"tools": {"listChanged": True}}
 _CACHEABLE = b',"resultType":"complete","ttlMs":0,"cacheScope":"public"'
 _COMPLETE = b',"resultType":"complete"'
+_QUESTION = (
+    b'data: {"jsonrpc":"2.0","id":%b,"method":"elicitation/create","params":'
+    b'{"message":"Go on?","requestedSchema":{"type":"object","properties":{}}}}\n\n'
+)
 _METHOD_NOT_ALLOWED = Reply(405, head=b"allow: POST\r\n")
 
 
@@ -77,9 +82,9 @@ class Params(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """A request or a notification, which has no id."""
+    """A request, a notification, which has no id, or an answer, which has no method."""
 
-    method: str
+    method: str = ""
     id: msgspec.Raw = msgspec.Raw(b"")
     params: Params = msgspec.field(default_factory=Params)
 
@@ -98,6 +103,9 @@ class EchoServer:
         self._options = options
         self._identity = {"name": name, "version": "1.0.0"}
         self._sessions: set[bytes] = set()
+        # The calls that wait for an answer of their client, by the ids of the questions.
+        self._asked: dict[bytes, tuple[dict[ServerConnection, bytes], bytes]] = {}
+        self._numbers = itertools.count(1)
 
     def respond(self, request: Request) -> Reply | EventStream:
         """Answer a request to the MCP endpoint."""
@@ -137,13 +145,14 @@ class EchoServer:
         self.counts[f"{SESSIONED} {message.method}"] += 1
         return self._sessioned(request, message)
 
-    def _sessioned(self, request: Request, message: Message) -> Reply:
+    def _sessioned(self, request: Request, message: Message) -> Reply | EventStream:
         refusal = self._sessioned_refused(request, message)
         if refusal is not None:
             return refusal
         match message.method:
             case "tools/call":
-                return self._call(message, 200, b"")
+                is_asking = message.params.arguments.ask
+                return self._ask(message) if is_asking else self._call(message, 200, b"")
             case "tools/list":
                 return self._list(message, 200, b"")
             case "initialize":
@@ -152,13 +161,29 @@ class EchoServer:
                 return _success(message, b"")
         return _failure(200, message.id, _NO_METHOD, "There is no such method.")
 
+    def _ask(self, message: Message) -> EventStream:
+        """Ask the client on the stream of its call, which ends once it has answered."""
+        number = b"%d" % next(self._numbers)
+        audience: dict[ServerConnection, bytes] = {}
+        self._asked[number] = audience, self._call(message, 200, b"").body
+        return EventStream(_QUESTION % number, audience)
+
+    def _go_on(self, message: Message) -> None:
+        """End the call that waits for this answer."""
+        audience, body = self._asked.pop(bytes(message.id), ({}, b""))
+        for connection in tuple(audience):
+            connection.send(b"data: " + body + b"\n\n")
+            connection.finish()
+
     def _sessioned_refused(self, request: Request, message: Message) -> Reply | None:
         if SESSIONED not in self._options.eras:
             return _version_not_served(message, message.params.version)
         if message.method == "initialize":
             return None
         refusal = self._session_refused(request, message.id or b"null")
-        if refusal is None and not message.id:
+        if refusal is None and not message.method:
+            self._go_on(message)
+        if refusal is None and not (message.id and message.method):
             return Reply(202, head=b"")
         return refusal
 

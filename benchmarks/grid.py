@@ -21,6 +21,8 @@ class Settings:
     seconds: float
     warm_seconds: float
     cases: Sequence[str]
+    # Of the numbers of sessions and parked calls, which take the time that they take.
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,13 @@ class ServerConnection(asyncio.Protocol):
         self._audience = stream.audience
         stream.audience[self] = stream.tag
 
+    def finish(self) -> None:
+        """End the open stream; the connection serves on."""
+        if self._audience is not None:
+            self._audience.pop(self, None)
+        self._audience = None
+        self._transport.write(b"0\r\n\r\n")
+
     def send(self, event: bytes) -> None:
         """Write a piece of the open stream."""
         self._transport.write(b"%x\r\n%b\r\n" % (len(event), event))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import sys
@@ -48,6 +49,14 @@ def cpu_seconds(pid: int) -> float | None:
     # The name, in parentheses, may hold spaces; proc(5) calls these the fields 14 and 15.
     fields = stat.read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(pid: int) -> float:
+    """Return the memory that a process holds; not a number where there is no /proc."""
+    status = Path(f"/proc/{pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    return int(sizes[0]) * 1024.0 if sizes else math.nan
 
 
 async def fetch(url: str, method: str = "GET") -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from benchmarks.eras import ERAS
 from benchmarks.rows import Row, find
@@ -45,6 +46,12 @@ def time_verdict(claim: str, value_ms: float | None, target_ms: float) -> Verdic
     """Judge a time that is to stay below a target; one that is not there missed everything."""
     value = float("inf") if value_ms is None else value_ms
     return Verdict(claim, value, target_ms, target_ms * _TIME_SLACK, unit=" ms")
+
+
+def memory_verdict(claim: str, value: float, target: float, unit: str) -> Verdict:
+    """Judge an amount of memory; where none can be read, the target counts as reached."""
+    found = 0.0 if isnan(value) else value
+    return Verdict(claim, found, target, target * _RATIO_SLACK, unit=f" {unit}")
 
 
 def count_verdict(claim: str, value: float, expected: float) -> Verdict:

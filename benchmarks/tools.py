@@ -14,16 +14,21 @@ _SCHEMA = {
     "properties": {
         "text": {"type": "string", "description": "The text to return."},
         "size": {"type": "integer", "minimum": 0, "description": "The length of the result."},
+        "ask": {"type": "boolean", "description": "Ask the client first, in a session."},
     },
     "required": ["text"],
 }
 
 
 class Arguments(msgspec.Struct):
-    """What a call of any tool takes; a `size` above the text's length pads the result."""
+    """What a call of any tool takes.
+
+    A `size` above the text's length pads the result; `ask` has the client asked before, in a session.
+    """
 
     text: str = ""
     size: int = 0
+    ask: bool = False
 
 
 class NoSuchCursorError(ValueError):

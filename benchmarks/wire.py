@@ -67,6 +67,7 @@ class Connection(asyncio.Protocol):
         """Wait for a transport."""
         self._transport: asyncio.Transport
         self._answered: Callable[[Answer], None] | None = None
+        self._begun: asyncio.Future[int] | None = None
         self._is_lost = False
         self._parser = httptools.HttpResponseParser(self)
         self._renew()
@@ -101,6 +102,15 @@ class Connection(asyncio.Protocol):
             raise Lost("The connection ended without an answer.")
         return found
 
+    async def stream(self, request: bytes) -> int:
+        """Send a request and return the status of its answer once that begins; or raise Lost."""
+        self._begun = asyncio.get_running_loop().create_future()
+        self.send(request, lambda _: None)
+        status = await self._begun
+        if not status:
+            raise Lost("The connection ended without an answer.")
+        return status
+
     def close(self) -> None:
         """End the connection."""
         self._transport.close()
@@ -119,6 +129,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Tell whoever waits."""
         self._is_lost = True
+        if self._begun is not None and not self._begun.done():
+            self._begun.set_result(0)
         self._finish(LOST)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -127,6 +139,11 @@ class Connection(asyncio.Protocol):
             self._content_type = value.lower()
         elif name.lower() == b"mcp-session-id":
             self._session = value
+
+    def on_headers_complete(self) -> None:
+        """Tell whoever waits for the answer to begin."""
+        if self._begun is not None and not self._begun.done():
+            self._begun.set_result(self._parser.get_status_code())
 
     def on_body(self, body: bytes) -> None:
         """Collect a piece of the body."""

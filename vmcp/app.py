@@ -22,12 +22,13 @@ from vmcp.discovery.static import StaticSource
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
 from vmcp.gateway.seal import Seal
 from vmcp.gateway.sessions import Sessions
-from vmcp.gateway.status import status
+from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
 from vmcp.model.inventory import Inventory
@@ -36,9 +37,11 @@ from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 from vmcp.net.client import HttpClient
 from vmcp.telemetry.setup import Format, configure
-from vmcp.transport.incoming import front, limits
+from vmcp.transport.incoming import front, limits, stdio
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.httpsse import HttpSse
 from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.operations import Operations
 from vmcp.transport.incoming.server import listening, server
 from vmcp.transport.outgoing.factory import make
 
@@ -82,6 +85,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
     inventories.on_update(watchers.updated)
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
+    parked = ParkedCalls()
     gateway = Gateway(
         pseudonym=pseudonym,
         registry=registry,
@@ -90,7 +94,8 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
         views=views,
         watchers=watchers,
         sessions=Sessions(clock, pool, watchers),
-        dispatch=Dispatch(views, pool, seal),
+        parked=parked,
+        dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
         readiness=Readiness(registry.snapshot, inventories.fares),
     )
     source: Source = StaticSource(loaded)
@@ -105,6 +110,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
                     views.run(),
                     watchers.run(),
                     gateway.sessions.run(),
+                    parked.run(),
                     gateway.readiness.run(views.catalog),
                 )
             ]
@@ -123,8 +129,13 @@ async def serve(
     environment: Mapping[str, str],
     logs: Logs,
     on_listening: Callable[[str], None],
+    *,
+    ui: bool,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen."""
+    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen.
+
+    `ui` shows the page for people also where the operations port is not on loopback.
+    """
     configure(logs.level, logs.format, sys.stderr)
     settings = loaded.config.server
     with (
@@ -139,11 +150,34 @@ async def serve(
                 extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
             )
             on_listening(url)
-            await _serve(gateway, loaded, (main_socket, ops_socket), stop)
+            await _serve(gateway, loaded, (main_socket, ops_socket), stop, ui=ui)
+
+
+async def serve_stdio(
+    loaded: Loaded, environment: Mapping[str, str], logs: Logs, streams: tuple[int, int]
+) -> None:
+    """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
+    configure(logs.level, logs.format, sys.stderr)
+    settings = loaded.config.server
+    keeper = Keeper(SystemClock())
+    doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    stop = _stop_signals()
+    async with running(loaded, environment) as gateway, asyncio.TaskGroup() as tasks:
+        works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
+        log.info("serving on standard input and output")
+        endpoint = Endpoint(gateway, doors, keeper)
+        await stdio.serve(endpoint, streams, gateway.readiness.reached, stop)
+        for work in works:
+            work.cancel()
 
 
 async def _serve(
-    gateway: Gateway, loaded: Loaded, sockets: tuple[socket, socket], stop: asyncio.Event
+    gateway: Gateway,
+    loaded: Loaded,
+    sockets: tuple[socket, socket],
+    stop: asyncio.Event,
+    *,
+    ui: bool,
 ) -> None:
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
@@ -153,8 +187,12 @@ async def _serve(
     def is_ready() -> bool:
         return gateway.readiness.is_ready
 
-    main = server(front.Front(endpoint, settings.path, is_ready), _GRACE_SECONDS)
-    ops = server(front.operations(lambda: status(gateway, loaded.config.name), is_ready), 1.0)
+    sse = HttpSse(endpoint, keeper) if settings.sse else None
+    main = server(front.Front(endpoint, settings.path, is_ready, sse), _GRACE_SECONDS)
+    own_doors = limits.doors(settings.ops_host, None, None)
+    shows_page = ui or limits.is_loopback(settings.ops_host)
+    operations = Operations(gateway, loaded.config.name, own_doors, shows_page=shows_page)
+    ops = server(operations, 1.0)
     async with asyncio.TaskGroup() as tasks:
         settling = tasks.create_task(_settle(gateway))
         keeping = tasks.create_task(keeper.run())

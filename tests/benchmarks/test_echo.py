@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 from mcp import Client as SdkClient
-from mcp import MCPError
+from mcp import MCPError, types
 
 from benchmarks.client import Client, WrongAnswer
 from benchmarks.echo import Options, Site
@@ -142,3 +142,20 @@ async def test_a_get_stream_hears_that_the_tools_have_grown() -> None:
         await client.close()
 
     assert b"notifications/tools/list_changed" in heard
+
+
+async def test_a_call_that_asks_ends_once_its_client_has_answered() -> None:
+    async with echo(eras=(SESSIONED,)) as site:
+        asked: list[str] = []
+
+        async def say(_context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+            asked.append(params.message)
+            return types.ElicitResult(action="accept", content={})
+
+        url = f"{site}/mcp"
+        async with SdkClient(url, mode="legacy", elicitation_callback=say) as client:
+            result = await client.call_tool("echo", {"text": "hello", "ask": True})
+            again = await client.call_tool("echo", {"text": "again"})
+
+    assert asked == ["Go on?"]
+    assert [result.content[0].text, again.content[0].text] == ["hello", "again"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from benchmarks.rows import Row
 from benchmarks.targets import (
     Verdict,
     count_verdict,
+    memory_verdict,
     relay_verdicts,
     request_verdict,
     time_verdict,
@@ -58,3 +61,18 @@ def test_floors_are_lower_than_targets_except_for_counts(
 ) -> None:
     assert verdict.meets_target is meets_target
     assert verdict.meets_floor is meets_floor
+
+
+def test_memory_has_the_slack_of_a_ratio_and_none_that_is_unknown_is_missed() -> None:
+    small, larger, largest, unknown = (
+        memory_verdict("memory", value, 6, "KB") for value in (6, 8, 10, math.nan)
+    )
+
+    assert [each.meets_target for each in (small, larger, largest, unknown)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert larger.meets_floor
+    assert not largest.meets_floor

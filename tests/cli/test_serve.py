@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pty
@@ -130,3 +131,28 @@ def test_a_port_that_is_taken_is_told_in_one_line(file: Path) -> None:
     assert said == (
         f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Is it running already?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("host", "words", "status"),
+    [("127.0.0.1", [], 200), ("LOCALHOST", [], 404), ("LOCALHOST", ["--ui"], 200)],
+    ids=["on loopback", "elsewhere", "elsewhere with --ui"],
+)
+def test_the_page_is_shown_on_loopback_or_where_it_is_asked_for(
+    file: Path, host: str, words: list[str], status: int
+) -> None:
+    # Written so it is not taken for the loopback, and still nobody else can reach it.
+    file.write_text(f"{file.read_text()}server: {{opsHost: '{host}'}}\n")
+    process = spawn("serve", *FREE_PORTS, "-c", str(file), *words)
+    try:
+        port = int(json.loads(process.stderr.readline())["operations"].rpartition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+    assert answer.status == status

@@ -143,9 +143,10 @@ def test_the_transport_may_be_said_where_it_fits() -> None:
     backends:
       - {name: a, url: 'http://h', transport: streamable-http}
       - {name: b, transport: stdio, stdio: {command: x}}
+      - {name: c, url: 'http://h', transport: sse}
     """
 
-    assert [one.transport for one in parse(text).backends] == ["streamable-http", "stdio"]
+    assert [one.transport for one in parse(text).backends] == ["streamable-http", "stdio", "sse"]
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_told_with_all_other_errors(folder: Folder) -> No
     assert [(error.path, error.message) for error in found] == [
         ("backends[0].caBundlePath", "The file ca holds no PEM certificate."),
         ("backends[1].caBundlePath", "The file missing does not exist."),
-        ("backends[2].transport", "This value is known, but not implemented in this version."),
+        ("backends[2].transport", "This transport needs the key url."),
         ("backends[2].stdio.cwd", "The folder nowhere does not exist."),
         ("backends[2].stdio.env.A.valueEnv", "The environment variable NO is not set."),
         ("backends[3].headerForward.addHeadersFromSecret[0].valueFile", "The file empty is empty."),

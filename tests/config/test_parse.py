@@ -72,7 +72,7 @@ def test_all_errors_are_told_at_once_in_the_order_of_the_file() -> None:
     backends:
       - name: a
         url: ftp://h
-        transport: sse
+        transport: carrier-pigeon
       - name: a
       - stdio: {command: x, env: {A: 1}}
         caBundlePath: y

@@ -52,7 +52,6 @@ def test_a_key_that_is_known_and_not_implemented_is_refused(text: str, path: str
 @pytest.mark.parametrize(
     ("text", "path", "found", "allowed"),
     [
-        (backend("transport: sse"), "backends[0].transport", "'sse'", "streamable-http, stdio"),
         (f"{BOTH}incomingAuth: {{type: oidc}}", "incomingAuth.type", "'oidc'", "anonymous"),
         (f"{BOTH}incomingAuth: {{type: api_key}}", "incomingAuth.type", "'api_key'", "anonymous"),
         (

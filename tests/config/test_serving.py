@@ -189,3 +189,17 @@ def test_two_listeners_may_take_any_free_port() -> None:
     config = parse(server("port: 0, opsPort: 0"))
 
     assert (config.server.port, config.server.ops_port) == (0, 0)
+
+
+def test_the_older_transport_is_off_unless_it_is_turned_on() -> None:
+    assert not parse(BOTH).server.sse
+    assert parse(server("sse: true")).server.sse
+
+
+@pytest.mark.parametrize("path", ["/sse", "/messages"])
+def test_the_endpoint_does_not_lie_on_the_paths_of_the_older_transport(path: str) -> None:
+    assert parse(server(f"path: {path}"))
+
+    [error] = refused(server(f"path: {path}, sse: true"))
+
+    assert error.path == "server.path"

@@ -21,6 +21,8 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from tests.conformance.clients import measure_clients, report_clients
+from tests.conformance.gateway import GATEWAY
 from tests.conformance.outcome import (
     BaselineError,
     Excuse,
@@ -41,18 +43,6 @@ SUITE_SECONDS = 300
 SHOWN_LINES = 40
 UNSCORED = "tasks-"
 """The scenarios of an extension that the fixture does not have: they may fail directly."""
-
-GATEWAY = """
-backends:
-  - name: conformance
-    transport: streamable-http
-    url: {url}
-aggregation:
-  conflictResolution: prefix
-  conflictResolutionConfig:
-    prefixOnConflict: true
-"""
-"""One backend and prefixes on conflict only: all names stay as the suite knows them."""
 
 
 class SuiteFailedError(RuntimeError):
@@ -77,19 +67,43 @@ REVISIONS = (Revision("2025-11-25", "sessioned", 84), Revision("2026-07-28", "st
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the suite said about one revision, directly and, if asked for, through the gateway."""
+    """What the suite said about one revision, directly and, if asked for, through the gateway.
+
+    `backend` is the era of the fixture behind the gateway.
+    """
 
     revision: Revision
     direct: Report
     through: Report | None
+    backend: str
+
+    @property
+    def name(self) -> str:
+        """The revision, and the era of the backend where it is the other one."""
+        return pair_name(self.revision, self.backend)
 
     def problems(self, excuses: Sequence[Excuse]) -> tuple[str, ...]:
         """Return a sentence for everything that is not as it should be."""
-        name = self.revision.name
-        missed = shortfalls(name, self.direct, passed=self.revision.passed, unscored=UNSCORED)
+        missed = shortfalls(
+            self.revision.name, self.direct, passed=self.revision.passed, unscored=UNSCORED
+        )
         if self.through is None:
             return missed
-        return (*missed, *regressions(name, self.direct, self.through, excuses))
+        found = regressions(self.name, self.direct, self.through, excuses)
+        return found if self.backend != self.revision.era else (*missed, *found)
+
+
+def pair_name(revision: Revision, backend: str) -> str:
+    """Return what a pair of a revision in front and an era behind is called in the baseline."""
+    return revision.name if backend == revision.era else f"{revision.name} to {backend}"
+
+
+def pairs() -> tuple[tuple[Revision, str], ...]:
+    """Return the four pairs, those of one era first."""
+    eras = tuple(revision.era for revision in REVISIONS)
+    same = tuple((revision, revision.era) for revision in REVISIONS)
+    crossed = tuple((each, era) for each in REVISIONS for era in eras if era != each.era)
+    return (*same, *crossed)
 
 
 def direct(revision: Revision) -> Report:
@@ -98,10 +112,10 @@ def direct(revision: Revision) -> Report:
         return run_suite(url, revision, RESULTS / f"{revision.name}-direct")
 
 
-def through_gateway(revision: Revision) -> Report:
-    """Run the suite against a gateway whose only backend is the fixture."""
-    with fixture_server(revision.era) as backend, run_gateway(GATEWAY.format(url=backend)) as front:
-        return run_suite(front.url, revision, RESULTS / f"{revision.name}-gateway")
+def through_gateway(revision: Revision, era: str) -> Report:
+    """Run the suite against a gateway whose only backend is the fixture in an era."""
+    with fixture_server(era) as backend, run_gateway(GATEWAY.format(url=backend)) as front:
+        return run_suite(front.url, revision, RESULTS / f"{revision.name}-gateway-{era}")
 
 
 def run_suite(url: str, revision: Revision, folder: Path) -> Report:
@@ -139,20 +153,23 @@ def read_report(folder: Path) -> Report:
 def read_baseline() -> tuple[Excuse, ...]:
     """Read the checks that may be worse through the gateway."""
     lines = yaml.safe_load((HERE / "baseline.yaml").read_text())
-    return baseline(lines, revisions={revision.name for revision in REVISIONS})
+    return baseline(lines, revisions={pair_name(*pair) for pair in pairs()})
 
 
 def measure(*, with_gateway: bool) -> tuple[Run, ...]:
     """Run the suite for each revision."""
+    alone = {revision: direct(revision) for revision in REVISIONS}
+    if not with_gateway:
+        return tuple(Run(each, alone[each], None, each.era) for each in REVISIONS)
     return tuple(
-        Run(revision, direct(revision), through_gateway(revision) if with_gateway else None)
-        for revision in REVISIONS
+        Run(revision, alone[revision], through_gateway(revision, era), era)
+        for revision, era in pairs()
     )
 
 
 def table(run: Run) -> Table:
     """Return the counts per scenario, and their sums, for a person."""
-    shown = Table("scenario", "direct", "failed", title=f"{run.revision.name} ({run.revision.era})")
+    shown = Table("scenario", "direct", "failed", title=_title(run))
     if run.through is not None:
         for heading in ("gateway", "failed", "worse"):
             shown.add_column(heading)
@@ -163,11 +180,28 @@ def table(run: Run) -> Table:
     return shown
 
 
+def _title(run: Run) -> str:
+    return f"{run.revision.name}: {run.revision.era} client, {run.backend} backend"
+
+
+def summary(runs: Sequence[Run], excuses: Sequence[Excuse]) -> Table:
+    """Return the counts of each pair, with the reason of each check that does not apply to it."""
+    shown = Table("client", "backend", "passed", "failed", "does not apply", title="All pairs")
+    for run in runs:
+        if run.through is None:
+            continue
+        apart = [excuse for excuse in excuses if excuse.revision == run.name]
+        why = "\n".join(f"{each.scenario}: {each.reason}" for each in apart)
+        shown.add_row(run.revision.era, run.backend, *_sums(run.through, tuple(run.direct)), why)
+    return shown
+
+
 def as_json(runs: Sequence[Run]) -> list[Mapping[str, object]]:
     """Return the counts per scenario for a program."""
     return [
         {
             "revision": run.revision.name,
+            "backend": run.backend,
             "scenario": scenario,
             "direct": _counts(run.direct[scenario]),
             "gateway": None if run.through is None else _counts(_of(run.through, scenario)),
@@ -187,7 +221,8 @@ def main() -> int:
     with_gateway = parser.parse_args().gateway
     try:
         excuses = read_baseline()
-        return report(measure(with_gateway=with_gateway), excuses)
+        code = report(measure(with_gateway=with_gateway), excuses)
+        return max(code, report_clients(measure_clients())) if with_gateway else code
     except (*UNMEASURED, subprocess.TimeoutExpired) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -200,6 +235,7 @@ def report(runs: Sequence[Run], excuses: Sequence[Excuse]) -> int:
     console = Console()
     for run in runs:
         console.print(table(run))
+    console.print(summary(runs, excuses))
     problems = [problem for run in runs for problem in run.problems(excuses)]
     for problem in problems:
         console.print(problem, soft_wrap=True, markup=False, highlight=False)

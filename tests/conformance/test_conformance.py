@@ -2,12 +2,15 @@
 
 import pytest
 
+from tests.conformance.clients import Driven, measure_clients
 from tests.conformance.outcome import Report, regressions, shortfalls
 from tests.conformance.run import (
     REVISIONS,
     UNSCORED,
     Revision,
     direct,
+    pair_name,
+    pairs,
     read_baseline,
     through_gateway,
 )
@@ -15,6 +18,7 @@ from tests.conformance.run import (
 pytestmark = pytest.mark.timeout(400)
 
 each_revision = pytest.mark.parametrize("revision", REVISIONS, ids=lambda r: r.name)
+each_pair = pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair_name(*pair))
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +27,8 @@ def direct_reports() -> dict[str, Report]:
 
 
 @pytest.fixture(scope="session")
-def gateway_reports() -> dict[str, Report]:
-    return {revision.name: through_gateway(revision) for revision in REVISIONS}
+def driven() -> tuple[Driven, ...]:
+    return measure_clients(["stateless"])
 
 
 @each_revision
@@ -37,10 +41,14 @@ def test_the_fixture_reaches_the_published_figures(
     assert not shortfalls(revision.name, report, passed=revision.passed, unscored=UNSCORED)
 
 
-@each_revision
+@each_pair
 def test_what_passes_directly_passes_through_the_gateway(
-    direct_reports: dict[str, Report], gateway_reports: dict[str, Report], revision: Revision
+    direct_reports: dict[str, Report], pair: tuple[Revision, str]
 ) -> None:
-    before, through = direct_reports[revision.name], gateway_reports[revision.name]
+    before, through = direct_reports[pair[0].name], through_gateway(*pair)
 
-    assert not regressions(revision.name, before, through, read_baseline())
+    assert not regressions(pair_name(*pair), before, through, read_baseline())
+
+
+def test_the_gateway_is_a_client_that_the_suite_takes(driven: tuple[Driven, ...]) -> None:
+    assert [each.problem for each in driven if each.problem is not None] == []

@@ -25,11 +25,14 @@ from tests.gateway.builders import (
 from tests.support.virtual_time import HandClock, in_virtual_time
 from tests.support.waiting import until
 from vmcp.catalog.build import build
-from vmcp.gateway.dispatch import CallCancelled, Dispatch
+from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.ports import Reply
 from vmcp.gateway.seal import Seal
+from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.latest import Latest
 from vmcp.model.identity import Caller
@@ -56,7 +59,9 @@ class World:
         self.inventories = Inventories(HandClock())
         self.pool = Pool(FakeClient, self.inventories)
         self.views = Views(Latest(self.snapshot), self.inventories.known)
-        self.dispatch = Dispatch(self.views, self.pool, Seal(HandClock()))
+        self.dispatch = Dispatch(
+            self.views, self.pool, Seal(HandClock()), ParkedCalls(), Tasks(HandClock())
+        )
         for each in inventories:
             self.list(each)
 
@@ -347,13 +352,23 @@ async def test_a_question_without_a_state_goes_out_without_one() -> None:
         assert "requestState" not in asked
 
 
-async def test_a_client_that_cannot_be_asked_gets_an_error_that_names_the_backend() -> None:
+async def test_a_session_answers_on_the_way_and_gets_the_end() -> None:
     async with world(inventory("a", "tool", era=Era.STATELESS)) as here:
-        here.client("a").act = asking(None)
+        here.client("a").act = asking(b'"its own"')
+
+        assert await here.call(call_of("tools/call", session_client(), name="a_tool"))
+
+
+async def test_a_backend_that_asks_a_session_without_end_is_an_error_that_names_it() -> None:
+    async def ask(_call: Call, _reply: Reply) -> Ask:
+        return Ask((QUESTION,), Retry(None), document({}))
+
+    async with world(inventory("a", "tool", era=Era.STATELESS)) as here:
+        here.client("a").act = ask
 
         failure = await here.refused(call_of("tools/call", session_client(), name="a_tool"))
 
-        assert failure.data == {"backend": "a", "reason": "InteractionNotSupported"}
+        assert failure.data == {"backend": "a", "reason": "AsksWithoutEnd"}
 
 
 def with_header(era: Era) -> Inventory:
@@ -365,9 +380,10 @@ def with_header(era: Era) -> Inventory:
 async def test_a_stateless_call_repeats_in_its_headers_what_the_tool_wants() -> None:
     async with world(with_header(Era.STATELESS)) as here:
         call = call_of("tools/call", request_client(), name="a_tool", arguments={"r": "eu"})
+        call.headers = {"mcp-method": "tools/call"}
 
         assert isinstance(await here.refused(call), HeaderMismatch)
-        call.headers = {"mcp-param-region": "eu"}
+        call.headers = {**call.headers, "mcp-param-region": "eu"}
         assert await here.call(call)
 
 
@@ -396,3 +412,73 @@ async def test_lists_are_answered_without_any_backend(method: str, member: str) 
         assert here.client("a").calls == []
         assert len(old[member]) == 1
         assert new == {**old, "resultType": "complete", "ttlMs": 5000, "cacheScope": "public"}
+
+
+TASK = {"taskId": "t", "status": "working", "ttl": None, "ttlMs": None}
+
+
+@pytest.mark.parametrize(
+    ("era", "result"),
+    [(Era.STATELESS, TASK | {"resultType": "task"}), (Era.SESSIONED, {"task": TASK})],
+    ids=["to a session", "to a request"],
+)
+async def test_a_task_made_against_the_rules_for_the_other_era_is_no_result(
+    era: Era, result: dict[str, Any]
+) -> None:
+    async def makes(_call: Call, _reply: Reply) -> Done:
+        return Done(json.dumps(result).encode())
+
+    client = session_client() if era is Era.STATELESS else request_client()
+    async with world(inventory("a", "work", era=era)) as here:
+        here.client("a").act = makes
+
+        failure = await here.refused(call_of("tools/call", client, name="a_work"))
+
+        assert failure.data == {"backend": "a", "reason": "InvalidAnswer"}
+
+
+@in_virtual_time
+async def test_the_result_of_a_task_is_awaited_longer_than_other_answers() -> None:
+    async def makes(call: Call, _reply: Reply) -> Done:
+        if call.method == "tools/call":
+            return Done(json.dumps({"task": TASK}).encode())
+        await asyncio.sleep(3000)
+        return OK
+
+    client = session_client()
+    async with world(inventory("a", "work", capabilities={"tasks": {}})) as here:
+        here.client("a").act = makes
+        await here.call(call_of("tools/call", client, name="a_work", task={}))
+
+        assert await here.call(call_of("tasks/result", client, taskId="t")) == {"content": []}
+        failure = await here.refused(call_of("tasks/get", client, taskId="t"))
+        assert failure.data == {"backend": "a", "reason": "TimedOut"}
+
+
+@pytest.mark.parametrize("params", [{}, {"taskId": 7}])
+async def test_a_task_method_that_names_no_task_is_refused(params: dict[str, Any]) -> None:
+    async with world(inventory("a", "work")) as here:
+        failure = await here.refused(call_of("tasks/get", session_client(), **params))
+
+        assert isinstance(failure, InvalidParams)
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/list"])
+async def test_task_methods_are_unknown_where_no_backend_makes_tasks(method: str) -> None:
+    async with world(inventory("a", "work")) as here:
+        failure = await here.refused(call_of(method, session_client(), taskId="t"))
+
+        assert isinstance(failure, UnknownMethod)
+        assert here.client("a").calls == []
+
+
+async def test_a_task_with_an_endless_id_is_refused() -> None:
+    async def makes(_call: Call, _reply: Reply) -> Done:
+        return Done(json.dumps({"task": TASK | {"taskId": "x" * 1025}}).encode())
+
+    async with world(inventory("a", "work", capabilities={"tasks": {}})) as here:
+        here.client("a").act = makes
+
+        failure = await here.refused(call_of("tools/call", session_client(), name="a_work"))
+
+        assert failure.data == {"backend": "a", "reason": "InvalidAnswer"}

@@ -1,4 +1,4 @@
-"""Fail where a suite that must never be empty ran no test: real servers, conformance, golden files."""
+"""Fail where a suite that must never be empty ran no test: real servers, conformance, the page."""
 
 import sys
 from collections import Counter
@@ -11,6 +11,7 @@ REQUIRED = (
     "tests.fidelity",
     "tests.edge_cases",
     "tests.journeys",
+    "tests.ui",
 )
 
 
@@ -24,9 +25,11 @@ def ran(report: Path) -> Counter[str]:
     return counts
 
 
-def main(report: str) -> int:
+def main(*reports: str) -> int:
     """Print what is missing and return the exit code."""
-    counts = ran(Path(report))
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts += ran(Path(report))
     missing = [suite for suite in REQUIRED if not counts[suite]]
     for suite in missing:
         print(f"{suite} ran no test.", file=sys.stderr)  # noqa: T201
@@ -34,4 +37,4 @@ def main(report: str) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1]))
+    raise SystemExit(main(*sys.argv[1:]))

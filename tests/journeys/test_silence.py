@@ -77,5 +77,5 @@ async def test_streams_on_which_nothing_happens_are_kept_alive() -> None:
 
         clock.move(15)
 
-        await stream.comments(2)
+        await stream.comments(1)
         await listening.comments(1)

@@ -209,3 +209,24 @@ def test_an_object_is_told_by_its_first_character(raw: bytes, *, expected: bool)
 def test_the_empty_document_is_an_empty_object() -> None:
     assert split(b"{}") == split(b" { } ") == EMPTY
     assert EMPTY.join() == b"{}"
+
+
+WHOLE = b' {"a": [1, {"b": "\\ud83d\\ude00\xc3\xa9"}], "c":-1.5e3 ,"d": null, "":true}'
+
+
+@pytest.mark.parametrize("place", range(len(WHOLE)))
+def test_an_object_cut_off_at_any_byte_is_refused(place: int) -> None:
+    with pytest.raises(MalformedJson):
+        split(WHOLE[:place])
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.binary(max_size=3))
+def test_an_object_with_other_bytes_in_it_is_split_into_real_json_or_refused(
+    place: int, other: bytes
+) -> None:
+    raw = WHOLE[:place] + other + WHOLE[place + 1 :]
+
+    with suppress(MalformedJson):
+        for key, value in split(raw).members:
+            # Whether a message is UTF-8 is told for the whole of it, before it is split.
+            json.loads((b"[" + key + b"," + value + b"]").decode(errors="replace"))

@@ -251,3 +251,22 @@ def test_absent_params_and_unknown_ids_are_left_out() -> None:
     assert jsonrpc.request(b"1", b'"m"', None) == b'{"jsonrpc":"2.0","id":1,"method":"m"}'
     assert jsonrpc.notification(b'"m"', None) == b'{"jsonrpc":"2.0","method":"m"}'
     assert jsonrpc.response(None, b"{}", is_error=True) == b'{"jsonrpc":"2.0","error":{}}'
+
+
+WHOLE = b'{"jsonrpc":"2.0","id":"a\\u00e9","method":"m","params":{"_meta":{},"a":[1,"\xc3\xa9"]}}'
+
+
+@pytest.mark.parametrize("place", range(len(WHOLE)))
+def test_a_message_cut_off_at_any_byte_is_refused(place: int) -> None:
+    for read in (jsonrpc.read, jsonrpc.read_peer):
+        with pytest.raises((Unparsable, InvalidRequest)):
+            read(WHOLE[:place])
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.binary(max_size=3))
+def test_a_message_with_other_bytes_in_it_is_read_or_refused(place: int, other: bytes) -> None:
+    body = WHOLE[:place] + other + WHOLE[place + 1 :]
+
+    for read in (jsonrpc.read, jsonrpc.read_peer, jsonrpc.identity):
+        with suppress(Failure):
+            read(body)

@@ -137,3 +137,12 @@ def test_a_notification_in_a_version_that_is_not_served_is_told_which_are() -> N
 def test_no_params_lack_meta() -> None:
     with pytest.raises(IncompleteMeta):
         ladder.check(HEADERS, "tools/list", EMPTY, None)
+
+
+def test_a_request_without_headers_is_checked_by_what_it_says_itself() -> None:
+    ladder.check_bare(split(json.dumps(META).encode()))
+
+    with pytest.raises(IncompleteMeta):
+        ladder.check_bare(split(json.dumps(without(META, CAPABILITIES)).encode()))
+    with pytest.raises(UnsupportedVersion):
+        ladder.check_bare(split(json.dumps({**META, VERSION: "2027-01-01"}).encode()))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vmcp.protocol.sse import COMMENT, EventTooLarge, Parser, ServerEvent, render
+from vmcp.protocol.sse import COMMENT, EventTooLarge, Parser, ServerEvent, priming, render, retry
 
 LIMIT = 2**20
 
@@ -200,3 +200,40 @@ def test_what_is_rendered_is_read_back(data: bytes) -> None:
 
 def test_the_comment_of_a_keep_alive_is_no_event() -> None:
     assert parsed([COMMENT, render(b"a"), COMMENT]) == [ServerEvent(b"a")]
+
+
+@given(st.binary(max_size=40).map(lambda raw: raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")))
+def test_an_event_with_an_id_is_read_back(data: bytes) -> None:
+    assert parsed([render(data, b"a-1")]) == [ServerEvent(data, id=b"a-1")]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_an_event_that_gives_an_id_and_a_time_is_read_back(size: int) -> None:
+    parser = Parser(1000)
+    chunks = chunks_of(priming(b"a-0", 1500) + render(b"x", b"a-1"), size)
+
+    events = [event for chunk in chunks for event in parser.feed(chunk)]
+
+    assert events == [ServerEvent(b"", id=b"a-0"), ServerEvent(b"x", id=b"a-1")]
+    assert parser.retry == 1500
+
+
+@pytest.mark.parametrize(
+    ("stream", "told"),
+    [
+        (retry(250), 250),
+        (b"retry: 0\n", 0),
+        (b"retry:7\nretry: 8\n", 8),
+        (b"retry: 5\nretry: soon\n", 5),
+        (b"retry: -1\n", None),
+        (b"retry:\n", None),
+        (b"retry: 1.5\n", None),
+        (b"retry: 12345678901\n", None),
+        (b"retry: \xb2\n", None),
+    ],
+)
+def test_the_time_to_come_back_after_is_a_whole_number(stream: bytes, told: int | None) -> None:
+    parser = Parser(1000)
+
+    assert parser.feed(stream) == []
+    assert parser.retry == told

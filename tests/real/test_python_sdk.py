@@ -335,21 +335,21 @@ async def overheard(changes: AsyncIterator[object], heard: asyncio.Queue[str]) -
 
 
 @pytest.mark.parametrize(
-    ("era", "tool", "arguments", "answer"),
+    ("tool", "arguments", "answer"),
     [
-        ("legacy", "old_test_elicitation", {"message": "Who?"}, "Ann"),
-        ("legacy", "old_test_sampling", {"prompt": "Which?"}, "Paris"),
-        ("legacy", "everything_trigger-sampling-request", {"prompt": "Which?"}, "Paris"),
-        ("legacy", "everything_trigger-elicitation-request", {}, "Ann"),
-        ("auto", "new_test_elicitation", {"message": "Who?"}, "Ann"),
-        ("auto", "new_test_sampling", {"prompt": "Which?"}, "Paris"),
-        ("auto", "new_test_input_required_result_list_roots", {}, "file:///somewhere"),
-        ("auto", "new_test_input_required_result_request_state", {}, "state-ok"),
+        ("old_test_elicitation", {"message": "Who?"}, "Ann"),
+        ("old_test_sampling", {"prompt": "Which?"}, "Paris"),
+        ("everything_trigger-sampling-request", {"prompt": "Which?"}, "Paris"),
+        ("everything_trigger-elicitation-request", {}, "Ann"),
+        ("new_test_elicitation", {"message": "Who?"}, "Ann"),
+        ("new_test_sampling", {"prompt": "Which?"}, "Paris"),
+        ("new_test_input_required_result_list_roots", {}, "file:///somewhere"),
+        ("new_test_input_required_result_request_state", {}, "state-ok"),
     ],
     ids=lambda value: value if isinstance(value, str) and "_" in value else "",
 )
-async def test_a_server_may_ask_a_client_of_its_own_era(
-    world: World, era: str, tool: str, arguments: dict[str, object], answer: str
+async def test_a_server_of_either_era_may_ask_a_client_of_either_era(
+    world: World, mode: str, tool: str, arguments: dict[str, object], answer: str
 ) -> None:
-    async with able(world, era) as client:
+    async with able(world, mode) as client:
         assert answer in await said(client, tool, arguments)

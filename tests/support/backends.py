@@ -48,6 +48,8 @@ class Heard:
 class Fake:
     """A backend of either era; subclasses know the rules of theirs."""
 
+    paths: tuple[str, ...] = ("/mcp",)
+
     def __init__(self, **tools: Callable[[Invocation], Awaitable[Json]]) -> None:
         self.shelf = Shelf()
         self.shelf.tools.update(tools)
@@ -63,6 +65,7 @@ class Fake:
             "completions": {},
         }
         self.info = {"name": "fake", "version": "1"}
+        self.instructions: str | None = None
         self.port = 0
         # Methods that are refused, and how.
         self.refuses: dict[str, Fault] = {}
@@ -74,7 +77,11 @@ class Fake:
     @property
     def url(self) -> str:
         """Where it is reached."""
-        return f"http://127.0.0.1:{self.port}/mcp"
+        return f"http://127.0.0.1:{self.port}{self.paths[0]}"
+
+    def told(self) -> Json:
+        """Return the member that tells how it is used, where it tells that."""
+        return {} if self.instructions is None else {"instructions": self.instructions}
 
     def asked(self, method: str) -> list[Heard]:
         """Return the requests of a method so far."""
@@ -91,7 +98,8 @@ class Fake:
     async def start(self, port: int = 0) -> Self:
         """Begin to serve, on a free port of the loopback unless one is given."""
         app = web.Application()
-        app.router.add_route("*", "/mcp", self._serve)
+        for path in self.paths:
+            app.router.add_route("*", path, self._serve)
         runner = web.AppRunner(
             app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1
         )

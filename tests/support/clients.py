@@ -17,7 +17,14 @@ from vmcp.protocol.sse import Parser
 Json = dict[str, Any]
 
 _META = "io.modelcontextprotocol/"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _BOTH = "application/json, text/event-stream"
 
 
@@ -30,6 +37,8 @@ class Answer:
         self._messages: list[Json] = []
         self.raw = b""
         self.notes: list[Json] = []
+        # The ids of the events that have come.
+        self.ids: list[str] = []
         self.status = response.status
         self.headers = response.headers
         self.is_stream = response.content_type == "text/event-stream"
@@ -47,8 +56,11 @@ class Answer:
 
     def _take(self, chunk: bytes) -> None:
         if self.is_stream:
-            events = [event.data for event in self._parser.feed(chunk)]
-            self._messages.extend(json.loads(data) for data in events if data)
+            for event in self._parser.feed(chunk):
+                if event.id is not None:
+                    self.ids.append(event.id.decode())
+                if event.data:
+                    self._messages.append(json.loads(event.data))
         elif self._response.content.at_eof():
             self._messages.append(json.loads(self.raw))
 
@@ -203,9 +215,10 @@ class SessionedClient(Client):
         answer = await self.send("POST", self._headers, message)
         assert answer.status == 202
 
-    async def listen(self) -> Answer:
-        """Open the stream of what the server says unasked."""
-        return await self.send("GET", {**self._headers, "Accept": "text/event-stream"})
+    async def listen(self, last_event: str | None = None) -> Answer:
+        """Open the stream of what the server says unasked, or come back to a stream."""
+        more = {} if last_event is None else {"Last-Event-ID": last_event}
+        return await self.send("GET", {**self._headers, "Accept": "text/event-stream", **more})
 
     async def end(self) -> int:
         """End the session and return the HTTP status."""

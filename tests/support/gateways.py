@@ -21,6 +21,7 @@ from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.status import status
 from vmcp.transport.incoming import front, limits
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.httpsse import HttpSse
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.server import Server, listening, server
 from vmcp.transport.outgoing.http import HttpConnector
@@ -59,7 +60,10 @@ class Served:
         kept = {
             "answers": len(self.keeper),
             "sessions": len(gateway.sessions),
+            "bytes of streams": gateway.sessions._archive.held,
+            "streams": len(gateway.sessions._archive._parted),
             "calls": sum(member.calls for member in gateway.pool.members.values()),
+            "parked calls": len(gateway.parked) + _running(gateway),
             "watchers": len(watchers._all),
             "subscribed": len(watchers._resources) + len(watchers._served) + len(watchers._turns),
             "subscriptions": len(self.endpoint._stateless.subscriptions),
@@ -91,6 +95,11 @@ class Served:
             raise AssertionError(f"left behind: {self.left()}") from None
 
 
+def _running(gateway: Gateway) -> int:
+    tasks = gateway.parked._tasks
+    return 0 if tasks is None else len(tasks._tasks)
+
+
 def _http(client: BackendClient) -> HttpConnector | None:
     connector = getattr(getattr(client, "_connect", None), "__self__", None)
     return connector if isinstance(connector, HttpConnector) else None
@@ -103,8 +112,8 @@ def _kept_by(client: SupervisedBackend) -> Mapping[str, int]:
         f"resources of {name}": len(client._uris),
     }
     if connector is not None:
-        sessions = connector._sessioned._sessions
-        kept[f"sessions at {name}"] = len(sessions._kept) + len(sessions._turns)
+        of_both = connector._sessioned._sessions, connector._older._sessions
+        kept[f"sessions at {name}"] = sum(len(each._kept) + len(each._turns) for each in of_both)
     return kept
 
 
@@ -145,7 +154,9 @@ async def gateway_of(
         async with app.running(loaded(settings, environment), {}) as gateway:
             keeper = Keeper(clock or SystemClock())
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
-            main = server(front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready), 1.0)
+            sse = HttpSse(endpoint, keeper)
+            at_door = front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready, sse)
+            main = server(at_door, 1.0)
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(keeper.run())
                 serving = tasks.create_task(main.serve([socket]))
@@ -174,4 +185,5 @@ async def shut(main: Server) -> None:
 
 
 def _is_of_a_fake(task: asyncio.Task[Any]) -> bool:
-    return getattr(task.get_coro(), "__qualname__", "").startswith("RequestHandler.")
+    name: str = getattr(task.get_coro(), "__qualname__", "")
+    return name.startswith(("RequestHandler.", "Piped"))

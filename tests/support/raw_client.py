@@ -211,12 +211,13 @@ def _messages(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """Yield the data of each event; lines of one event are joined as the standard says."""
+    """Yield the data of each event that has some; lines of one event are joined as the standard says."""
     lines: list[bytes] = []
     while line := response.readline():
         content = line.removesuffix(b"\n")
         if content.startswith(b"data:"):
             lines.append(content.removeprefix(b"data:").removeprefix(b" "))
-        elif not content and lines:
-            yield b"\n".join(lines)
+        elif not content:
+            if any(lines):
+                yield b"\n".join(lines)
             lines = []

@@ -88,7 +88,7 @@ class SessionedFake(Fake):
     async def _requested(
         self, request: web.Request, session: BackendSession, heard: Heard
     ) -> web.StreamResponse:
-        if heard.method == "tools/call":
+        if heard.method == "tools/call" or heard.method in self.shelf.streams:
             return await self._called(request, session, heard)
         return answer(heard.message["id"], result=self._answered(session, heard))
 
@@ -103,6 +103,7 @@ class SessionedFake(Fake):
             "protocolVersion": version,
             "capabilities": self.capabilities,
             "serverInfo": self.info,
+            **self.told(),
         }
         response = answer(heard.message["id"], result=result)
         if identity is not None:
@@ -147,7 +148,7 @@ class SessionedFake(Fake):
     async def _called(
         self, request: web.Request, session: BackendSession, heard: Heard
     ) -> web.StreamResponse:
-        tool = self.shelf.tool(heard.params["name"])
+        tool = self.shelf.streams.get(heard.method) or self.shelf.tool(heard.params["name"])
 
         def run(messages: Messages) -> Awaitable[Json]:
             async def ask(method: str, params: Json) -> Json:

@@ -72,7 +72,11 @@ async def echo(invocation: Invocation) -> Json:
 
 @dataclass(slots=True)
 class Shelf:
-    """The things on offer, in pages if `page_size` is set; `more` answers any other method."""
+    """The things on offer, in pages if `page_size` is set.
+
+    `more` answers any other method, `streams` one that says or asks something before it ends. `documents`
+    are those of tools and resources that say more of themselves.
+    """
 
     tools: dict[str, Tool] = field(default_factory=lambda: {"echo": echo})
     prompts: list[str] = field(default_factory=list)
@@ -80,6 +84,8 @@ class Shelf:
     templates: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
     more: dict[str, Callable[[Json], Json]] = field(default_factory=dict)
+    streams: dict[str, Tool] = field(default_factory=dict)
+    documents: dict[str, Json] = field(default_factory=dict)
     page_size: int | None = None
 
     def answered(self, method: str, params: Json) -> Json:
@@ -117,9 +123,12 @@ class Shelf:
             case "prompts/list":
                 return [{"name": name} for name in self.prompts]
             case "resources/list":
-                return [{"uri": uri, "name": uri} for uri in self.resources]
+                plain = ((uri, {"uri": uri, "name": uri}) for uri in self.resources)
+                return [self.documents.get(uri, document) for uri, document in plain]
         return [{"uriTemplate": template, "name": template} for template in self.templates]
 
     def _document(self, name: str) -> Json:
+        if name in self.documents:
+            return self.documents[name]
         words = self.descriptions.get(name, f"The tool {name}.")
         return {"name": name, "description": words, "inputSchema": {"type": "object"}}

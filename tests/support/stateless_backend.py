@@ -13,7 +13,14 @@ from tests.support.shelf import Fault, Invocation, Json
 
 VERSION = "2026-07-28"
 _META = "io.modelcontextprotocol/"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _CACHED = frozenset(
     ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
 )
@@ -81,6 +88,7 @@ class StatelessFake(Fake):
             "ttlMs": 0,
             "cacheScope": "public",
             "_meta": {f"{_META}serverInfo": self.info},
+            **self.told(),
         }
 
     def _answered(self, heard: Heard) -> Json:
@@ -138,6 +146,8 @@ class StatelessFake(Fake):
 def _wants(listening: Listening, method: str, params: Json) -> bool:
     if method in _FLAGS:
         return listening.notifications.get(_FLAGS[method]) is True
+    if method == "notifications/tasks":
+        return params["taskId"] in listening.notifications.get("taskIds", ())
     return params.get("uri") in listening.notifications.get("resourceSubscriptions", ())
 
 

@@ -22,13 +22,23 @@ def shown(name: str) -> str:
     return f"'{''.join(safe)}'"
 
 
+def subject(kind: Kind, own_name: str, backend_name: str) -> str:
+    """Return the words with which each sentence about one thing of one backend begins."""
+    said = _named(kind, own_name, backend_name)
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def _named(kind: Kind, own_name: str, backend_name: str) -> str:
+    return f"{kind.value} {shown(own_name)} of backend {shown(backend_name)}"
+
+
 def _of(kind: Kind, offer: Offer) -> str:
-    return f"{kind.value} {shown(offer.own_name)} of backend {shown(offer.backend.name)}"
+    return _named(kind, offer.own_name, offer.backend.name)
 
 
 def _about(kind: Kind, offer: Offer, reason: str, rest: str) -> Problem:
-    said = f"{_of(kind, offer)} {rest}"
-    return Problem(offer.backend.key, reason, f"{said[0].upper()}{said[1:]}")
+    said = subject(kind, offer.own_name, offer.backend.name)
+    return Problem(offer.backend.key, reason, f"{said} {rest}")
 
 
 def duplicated(kind: Kind, backend: Backend, name: str) -> Problem:

@@ -38,20 +38,34 @@ Port = Annotated[
 OpsPort = Annotated[
     int | None, typer.Option("--ops-port", min=0, max=65535, help="Instead of server.opsPort.")
 ]
+Stdio = Annotated[
+    bool,
+    typer.Option("--stdio", help="Serve who launched it, on standard input and output; no ports."),
+]
+Ui = Annotated[
+    bool, typer.Option("--ui", help="Show the page also where operations are not on loopback.")
+]
 Level = Annotated[LogLevel | None, typer.Option("--log-level", help="Instead of the config's.")]
 Shape = Annotated[LogFormat, typer.Option("--log-format", help="What log lines look like.")]
 
 
-def serve(
+def serve(  # noqa: PLR0913 (each option is one)
     *,
     config: ConfigFile = DEFAULT_FILE,
     host: Host = None,
     port: Port = None,
     ops_port: OpsPort = None,
+    stdio: Stdio = False,
+    ui: Ui = False,
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
     """Serve all backends of a config file at one URL, until it is stopped."""
+    if stdio and (ui or (host, port, ops_port) != (None, None, None)):
+        raise Stop(
+            "With --stdio nothing listens: leave out --host, --port, --ops-port and --ui.",
+            ExitCode.USAGE,
+        )
     from vmcp.cli import configuration
 
     options = {"host": host, "port": port, "opsPort": ops_port}
@@ -63,8 +77,13 @@ def serve(
     from vmcp.errors import CannotListen
 
     logs = app.Logs(level, log_format.value)
+    if stdio:
+        from vmcp.transport.incoming.stdio import own_streams
+
+        uvloop.run(app.serve_stdio(loaded, os.environ, logs, own_streams()))
+        return
     try:
-        uvloop.run(app.serve(loaded, os.environ, logs, _announce))
+        uvloop.run(app.serve(loaded, os.environ, logs, _announce, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
 

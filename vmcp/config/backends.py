@@ -31,8 +31,7 @@ from vmcp.config.values import FilledText, HeaderName, Name, Text, Url, by_heade
 from vmcp.model.backend import SessionScope
 from vmcp.model.secret import Secret
 
-Transport = Literal["streamable-http", "stdio"]
-LATER_TRANSPORTS = ("sse",)
+Transport = Literal["streamable-http", "sse", "stdio"]
 
 
 class EnvReference(Section):
@@ -142,9 +141,12 @@ class BackendSettings(Section):
         default=None,
         description="Where it listens: http or https, without credentials and fragment.",
     )
-    transport: Annotated[Transport, choice(Transport, later=LATER_TRANSPORTS)] | None = Field(
+    transport: Annotated[Transport, choice(Transport)] | None = Field(
         default=None,
-        description="How it is spoken to; if absent, `streamable-http` or, with `stdio`, `stdio`.",
+        description=(
+            "How it is spoken to; if absent, `streamable-http` or, with `stdio`, `stdio`. A server "
+            "that refuses streamable HTTP is tried with HTTP+SSE; `sse` says to do that at once."
+        ),
     )
     stdio: StdioSettings | None = Field(
         default=None, description="The command to start, instead of a `url`."
@@ -183,10 +185,10 @@ class BackendSettings(Section):
 
 
 def _transport_faults(given: Mapping[str, object]) -> Iterator[Fault]:
-    needs = {"stdio": "stdio", "streamable-http": "url"}
+    needs = {"stdio": "stdio", "streamable-http": "url", "sse": "url"}
     transport = given.get("transport")
     needed = needs.get(transport) if isinstance(transport, str) else None
-    if needed and needed not in given and is_given(given, *needs.values()):
+    if needed and needed not in given and is_given(given, "stdio", "url"):
         yield Fault(
             ("transport",), f"This transport needs the key {needed}.", found=repr(transport)
         )

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vmcp.config import durations
-from vmcp.config.backends import LATER_TRANSPORTS
 from vmcp.config.headers import RESERVED_TEXT
 from vmcp.config.load import MAX_BUNDLE_BYTES, MAX_CONFIG_BYTES, MAX_SECRET_BYTES
 from vmcp.config.outgoing import LATER_SOURCES, LATER_STRATEGIES
@@ -70,7 +69,6 @@ _BOUNDS = (
 )
 
 _LATER_VALUES = (
-    ("`backends[].transport`", LATER_TRANSPORTS),
     ("`incomingAuth.type`", LATER_INCOMING_TYPES),
     ("`outgoingAuth.source`", LATER_SOURCES),
     ("`type` of a strategy", LATER_STRATEGIES),

@@ -20,7 +20,7 @@ from vmcp.config.references import (
     variable,
 )
 from vmcp.config.section import Section
-from vmcp.config.values import Duration, Port, Text, choice
+from vmcp.config.values import Duration, Flag, Port, Text, choice
 
 IncomingType = Literal["anonymous"]
 LATER_INCOMING_TYPES = ("oidc", "api_key")
@@ -35,6 +35,7 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PATH_PATTERN = r"^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*)?$"
 _TAKEN_PATHS = ("/health", "/readyz")
 _WELL_KNOWN = "/.well-known"
+_SSE_PATHS = ("/sse", "/messages")
 
 
 class IncomingAuthSettings(Section):
@@ -169,7 +170,16 @@ class ServerSettings(Section):
             "listening there, else none."
         ),
     )
-    ops_host: Host = Field(default="127.0.0.1", description="The address of /status.")
+    sse: Flag = Field(
+        default=False,
+        description=(
+            "Whether clients of the older HTTP+SSE transport are served as well: GET /sse opens their "
+            "stream, POST /messages takes what they send."
+        ),
+    )
+    ops_host: Host = Field(
+        default="127.0.0.1", description="The address of /status and of the page."
+    )
     ops_port: Port = Field(default=9464, description="Its port; 0 takes any free one.")
     seal_key_env: Annotated[VariableName, variable(seal_key_complaint)] | None = Field(
         default=None,
@@ -191,12 +201,16 @@ class ServerSettings(Section):
 
     @classmethod
     def faults(cls, given: Mapping[str, object]) -> Iterator[Fault]:
-        """Refuse two keys for seals, a list of no hosts, and two listeners in one place."""
+        """Refuse two keys for seals, a list of no hosts, and two things in one place."""
         if "sealKeyEnv" in given and "sealKeyFile" in given:
             yield Fault((), "Takes only one of several keys.", found="sealKeyEnv, sealKeyFile")
         if given.get("allowedHosts") == []:
             yield Fault(
                 ("allowedHosts",), "Names no host, so that nobody is served.", found="an empty list"
+            )
+        if given.get("sse") is True and given.get("path") in _SSE_PATHS:
+            yield Fault(
+                ("path",), "Is taken by the older transport: sse is on.", found=repr(given["path"])
             )
         host, port = given.get("host", "127.0.0.1"), given.get("port", 4483)
         ops = given.get("opsHost", "127.0.0.1"), given.get("opsPort", 9464)

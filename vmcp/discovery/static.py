@@ -133,7 +133,11 @@ def _endpoint(entry: BackendSettings, loaded: Loaded) -> Endpoint:
             env=_env(entry.stdio, loaded),
             cwd=loaded.folder(entry.stdio.cwd),
         )
-    return HttpEndpoint(url=entry.url or "", ca_bundle=loaded.bundle(entry))
+    return HttpEndpoint(
+        url=entry.url or "",
+        ca_bundle=loaded.bundle(entry),
+        transport="sse" if entry.transport == "sse" else "streamable-http",
+    )
 
 
 def _env(stdio: StdioSettings, loaded: Loaded) -> tuple[tuple[str, Secret], ...]:

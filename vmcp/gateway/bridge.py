@@ -8,7 +8,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol.call import Done
 from vmcp.protocol.document import MalformedJson, is_object, split
-from vmcp.protocol.failures import INVALID_PARAMS
+from vmcp.protocol.failures import INTERNAL_ERROR, INVALID_PARAMS
 from vmcp.protocol.methods import META_SERVER_INFO
 
 _COMPLETE = (b'"resultType"', b'"complete"')
@@ -18,7 +18,7 @@ _READ_HINTS: tuple[tuple[bytes, Callable[[bytes], bool], bytes], ...] = (
     (b'"cacheScope"', (b'"public"', b'"private"').__contains__, b'"private"'),
 )
 _STATELESS_ONLY = (b'"resultType"', b'"ttlMs"', b'"cacheScope"')
-_OLD_NOT_FOUND = b"-32002"
+_OLD_NOT_FOUND, _OLD_VISIT_FIRST = b"-32002", b"-32042"
 
 
 def crossed(done: Done, method: str, params: Document, to: Era) -> Done:
@@ -49,6 +49,10 @@ def _hinted(result: Document) -> Document:
 
 def _error_to_stateless(done: Done, params: Document) -> Done:
     error = split(done.payload)
+    if error.get(b'"code"') == _OLD_VISIT_FIRST:
+        # The era has no such code; what names its pages has become a question before.
+        error = error.with_member(b'"code"', b"%d" % INTERNAL_ERROR)
+        return Done(error.join(), is_error=True)
     if error.get(b'"code"') != _OLD_NOT_FOUND:
         return done
     uri = params.get(b'"uri"')

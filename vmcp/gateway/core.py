@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.readiness import Readiness
@@ -34,6 +35,7 @@ class Gateway:
     views: Views
     watchers: Watchers
     sessions: Sessions
+    parked: ParkedCalls
     dispatch: Dispatch
     readiness: Readiness
 

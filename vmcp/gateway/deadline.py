@@ -7,6 +7,10 @@ from types import TracebackType
 from typing import Self
 
 
+class CallCancelled(Exception):
+    """The client has cancelled the call: it gets no answer."""
+
+
 class Deadline:
     """Bound the body of an `async with`; TimeoutError tells that it ended early, `is_cancelled` why.
 
@@ -21,8 +25,8 @@ class Deadline:
         self._remaining = 0.0
         self.is_cancelled = False
 
-    def start(self, seconds: float) -> Deadline:
-        """Set the time that the body has, and return itself for the `async with`."""
+    def start(self, seconds: float | None) -> Deadline:
+        """Set the time that the body has (None: as long as it wants), and return itself."""
         self._timeout = asyncio.timeout(0 if self.is_cancelled else seconds)
         return self
 

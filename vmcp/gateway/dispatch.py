@@ -3,54 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from time import monotonic
 
 from vmcp.catalog.entries import Entry
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway import lists
 from vmcp.gateway.bridge import crossed
+from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.links import Links
+from vmcp.gateway.parked import ParkedCalls, RunningCall
 from vmcp.gateway.pool import Member, Pool
 from vmcp.gateway.ports import Reply
-from vmcp.gateway.seal import Seal, binding
+from vmcp.gateway.questions import Questions, answered
+from vmcp.gateway.seal import Seal
+from vmcp.gateway.taskcalls import TaskCalls
+from vmcp.gateway.tasks import Tasks
+from vmcp.gateway.taskstreams import TaskStreams
 from vmcp.gateway.views import Views
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.model.keys import ObjectKey
 from vmcp.protocol import headers
-from vmcp.protocol.call import Ask, Call, Client, Done, Retry
+from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import BackendFailed, InvalidParams, UnknownMethod, UnknownName
 from vmcp.protocol.methods import INTERACTIVE, LISTS
+from vmcp.protocol.tasks import METHODS as TASK_METHODS
+from vmcp.protocol.tasks import RESULT as TASK_RESULT
 
 _MOST_CALLS = 256
-_NAME, _URI, _STATE, _ARGUMENTS, _REF = (
-    b'"name"',
-    b'"uri"',
-    b'"requestState"',
-    b'"arguments"',
-    b'"ref"',
-)
-
-
-class CallCancelled(Exception):
-    """The client has cancelled the call: it gets no answer."""
+# The result of a task is awaited as long as the task takes.
+_TASK_SECONDS = 3600.0
+# A backend that asks more often for one call asks without end.
+_MOST_ROUNDS = 16
+_VISIT_FIRST = -32042
+_NAME, _URI, _ARGUMENTS, _REF = b'"name"', b'"uri"', b'"arguments"', b'"ref"'
+_ASKABLE = (b'"elicitation"', b'"sampling"', b'"roots"')
 
 
 class Dispatch:
     """Answer calls; it knows names and backends, not sessions and streams."""
 
-    def __init__(self, views: Views, pool: Pool, seal: Seal) -> None:
+    def __init__(
+        self, views: Views, pool: Pool, seal: Seal, parked: ParkedCalls, tasks: Tasks
+    ) -> None:
         self._views = views
         self._pool = pool
-        self._seal = seal
+        self._parked = parked
+        self._questions = Questions(seal, parked)
         self._links = Links()
+        self._tasks = TaskCalls(tasks, self._carry, views.era_of)
+        self.task_streams = TaskStreams(tasks, pool)
         self._routes: Mapping[str, Callable[[Call, Reply, Catalog], Awaitable[Done]]] = {
             "tools/call": self._tool,
             "prompts/get": self._prompt,
             "resources/read": self._resource,
             "completion/complete": self._completion,
             **dict.fromkeys(LISTS, self._list),
+            **dict.fromkeys(frozenset().union(*TASK_METHODS.values()), self._tasks.answer),
         }
 
     async def call(self, call: Call, reply: Reply) -> Done:
@@ -70,6 +83,7 @@ class Dispatch:
         done = await self._forward(call, _NAME, entry, reply)
         if not done.is_error:
             self._links.learn(_holder(call.client), entry.backend, done.payload)
+            return await self._tasks.made(call, entry.backend, done, reply)
         return done
 
     async def _prompt(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
@@ -121,36 +135,43 @@ class Dispatch:
         member = self._pool.members.get(key)
         if member is None:
             raise BackendFailed(key.name, "Unreachable", "it was removed.")
-        if call.params.get(_STATE) is not None and call.method in INTERACTIVE:
-            self._unseal(call, key)
-        end = await _bounded(member, call, reply)
+        resumed = self._questions.resumed(call, key)
+        if resumed is not None:
+            running: RunningCall | None = resumed.call
+            end = resumed.asked or await resumed.call.turn(reply)
+        elif self._views.era_of(key) is Era.SESSIONED and _may_be_parked(call):
+            running = self._parked.start(call, member, partial(_bounded, member, call))
+            end = await running.turn(reply)
+        else:
+            running = None
+            end = await _bounded(member, call, reply)
         if isinstance(end, Ask):
-            return self._asked(end, call, key, member)
+            return self._questions.put(end, call, key, running)
+        # Read only now: the call itself may have shown that the backend's era is another one.
         era = self._views.era_of(key)
-        if era is not None and era is not call.client.era:
-            return crossed(end, call.method, call.params, call.client.era)
-        return end
+        if era is None or era is call.client.era:
+            return end
+        return self._crossed(end, call, key)
 
-    def _asked(self, ask: Ask, call: Call, key: ObjectKey, member: Member) -> Done:
-        if (
-            call.client.era is not Era.STATELESS
-            or ask.result is None
-            or not isinstance(ask.resume, Retry)
-        ):
-            raise BackendFailed(
-                member.client.backend.name,
-                "InteractionNotSupported",
-                "it asks for what this client cannot give.",
-            )
-        result, state = ask.result, ask.resume.state
-        if state is not None:
-            result = result.with_member(_STATE, self._seal.close(state, _binding(call, key)))
-        return Done(result.join())
+    def _crossed(self, end: Done, call: Call, key: ObjectKey) -> Done:
+        if end.is_error and call.client.era is Era.STATELESS and code_of(end) == _VISIT_FIRST:
+            with suppress(MalformedJson):
+                return self._questions.visit(end, call, key)
+        return crossed(end, call.method, call.params, call.client.era)
 
-    def _unseal(self, call: Call, key: ObjectKey) -> None:
-        # The backend sees one credential for all, so a state must come back from whom it was given to.
-        sealed = name_of(call.params, _STATE)
-        call.params = call.params.with_member(_STATE, self._seal.open(sealed, _binding(call, key)))
+
+def code_of(end: Done) -> int | None:
+    """Return the code of an error that ends a call, None where it has none."""
+    try:
+        return int(split(end.payload).get(b'"code"') or b"")
+    except ValueError:
+        return None
+
+
+def _may_be_parked(call: Call) -> bool:
+    """Tell whether a sessioned backend may ask something that this stateless client would answer."""
+    is_stateless = call.client.era is Era.STATELESS and call.method in INTERACTIVE
+    return is_stateless and any(each in call.client.capabilities for each in _ASKABLE)
 
 
 async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
@@ -159,25 +180,40 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
         raise BackendFailed(
             backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
         )
+    seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
     member.calls += 1
+    began, is_failure = monotonic(), False
     try:
-        async with reply.deadline.start(backend.timeout_seconds):
-            return await member.client.call(call, reply)
+        async with reply.deadline.start(seconds):
+            end = await member.client.call(call, reply)
+            if isinstance(end, Ask) and call.client.era is Era.SESSIONED:
+                return await _answered(end, member, call, reply)
+            return end
     except TimeoutError:
         if reply.deadline.is_cancelled:
             raise CallCancelled from None
-        message = f"no answer within {backend.timeout_seconds:g} s."
+        is_failure = True
+        message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
+    except BackendFailed:
+        is_failure = True
+        raise
     finally:
         member.calls -= 1
+        member.meter.count(began, monotonic(), is_failure=is_failure)
 
 
-def _binding(call: Call, key: ObjectKey) -> bytes:
-    caller = call.client.caller
-    name = call.params.get(_NAME) or call.params.get(_URI) or b""
-    arguments = call.params.get(_ARGUMENTS) or b""
-    parts = (caller.issuer, caller.subject, str(key), call.method)
-    return binding(*(part.encode() for part in parts), name, arguments)
+async def _answered(ask: Ask, member: Member, call: Call, reply: Reply) -> Done:
+    """Ask a sessioned client and call again with its answers, until the backend asks no more."""
+    for _ in range(_MOST_ROUNDS):
+        if (refused := await answered(ask, call, reply)) is not None:
+            return refused
+        end = await member.client.call(call, reply)
+        if isinstance(end, Done):
+            return end
+        ask = end
+    name = member.client.backend.name
+    raise BackendFailed(name, "AsksWithoutEnd", f"it asked the client {_MOST_ROUNDS} times.")
 
 
 def _holder(client: Client) -> object:
@@ -189,7 +225,8 @@ def _for_headers(call: Call, entry: Entry) -> Call:
     if not entry.param_headers:
         return call
     arguments = call.params.get(_ARGUMENTS)
-    if call.client.era is Era.STATELESS:
+    # Over stdio there are no headers, and none that could differ from the arguments.
+    if call.client.era is Era.STATELESS and "mcp-method" in call.headers:
         headers.check_params(call.headers, arguments, entry.param_headers)
         return call
     made = headers.param_values(arguments, entry.param_headers)

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import monotonic
 
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.meter import Meter
 from vmcp.gateway.ports import BackendClient
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
@@ -22,10 +24,11 @@ Make = Callable[[Backend], BackendClient]
 
 @dataclass(slots=True)
 class Member:
-    """A backend's client, the task that runs it, and how many calls are under way."""
+    """A backend's client, the task that runs it, how many calls are under way, and what they were like."""
 
     client: BackendClient
     task: asyncio.Task[None]
+    meter: Meter
     calls: int = 0
 
 
@@ -54,7 +57,8 @@ class Pool:
         for key, backend in wanted.items():
             if key not in self.members:
                 client = self._make(backend)
-                self.members[key] = Member(client, tasks.create_task(_run(client)))
+                task = tasks.create_task(_run(client))
+                self.members[key] = Member(client, task, Meter(monotonic()))
                 log.info("backend added", extra={"backend": key.name})
 
     def calls_of(self, key: ObjectKey) -> int:

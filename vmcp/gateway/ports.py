@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vmcp.gateway.deadline import Deadline
 from vmcp.model.backend import Backend
@@ -28,6 +28,15 @@ class Reply(Protocol):
 
         A client that cannot be asked gives an error as its answer; nothing is raised for that.
         """
+        ...
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """A Reply whose client can be let go while there is nothing to say, and comes back by itself."""
+
+    async def rest(self, retry_milliseconds: int | None) -> None:
+        """Let go of the client's connection, if that is possible; what follows is kept for it."""
         ...
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from vmcp.clock import Clock
 from vmcp.model.secret import Secret
 from vmcp.protocol.document import quote
-from vmcp.protocol.failures import InvalidParams
+from vmcp.protocol.failures import StateExpired
 
 _PREFIX = "vmcp1."
 _NONCE = 12
@@ -38,20 +38,16 @@ class Seal:
         return quote(_PREFIX + base64.urlsafe_b64encode(head + nonce + sealed).decode())
 
     def open(self, sealed: str, binding: bytes) -> bytes:
-        """Return the state that was sealed for `binding`; raise InvalidParams where it was not, or is too old."""
+        """Return the state that was sealed for `binding`; raise StateExpired where it was not, or is too old."""
         try:
             raw = base64.b64decode(sealed.removeprefix(_PREFIX), altchars=b"-_", validate=True)
             head, nonce = raw[:_EXPIRY], raw[_EXPIRY : _EXPIRY + _NONCE]
             state = self._aead.decrypt(nonce, raw[_EXPIRY + _NONCE :], head + binding)
         except (binascii.Error, InvalidTag, ValueError):
-            raise _refused("The requestState belongs to no request of this caller.") from None
+            raise StateExpired("The requestState belongs to no request of this caller.") from None
         if int.from_bytes(head, "big") < self._clock.now().timestamp():
-            raise _refused("The requestState has expired; start the request anew.")
+            raise StateExpired("The requestState has expired; start the request anew.")
         return state
-
-
-def _refused(message: str) -> InvalidParams:
-    return InvalidParams(message, {"reason": "RequestStateExpired"})
 
 
 def binding(*parts: bytes) -> bytes:

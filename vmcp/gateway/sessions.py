@@ -7,11 +7,12 @@ import itertools
 import logging
 import secrets
 from collections.abc import Mapping
+from typing import Protocol
 
 from vmcp.clock import Clock
 from vmcp.gateway.deadline import Deadline
-from vmcp.gateway.outbox import Outbox
 from vmcp.gateway.pool import Pool
+from vmcp.gateway.replay import Archive, Place, Replays, Trail
 from vmcp.gateway.watchers import KINDS, Seen, Watchers
 from vmcp.model.identity import Caller
 from vmcp.protocol import jsonrpc
@@ -31,12 +32,38 @@ _GONE = Answer(b'{"code":-32603,"message":"The client has gone."}', is_error=Tru
 _ask_ids = itertools.count(1)
 
 
+class Stream(Protocol):
+    """A stream on which a client listens."""
+
+    def put(self, message: bytes) -> bool:
+        """Take a message; False where it cannot."""
+        ...
+
+    def close(self) -> None:
+        """End after what waits."""
+        ...
+
+
 class Session:
     """One client's session; it is a watcher while it lasts."""
 
-    __slots__ = ("_asks", "_calls", "_seen", "_streams", "client", "id", "last_used", "uris")
+    __slots__ = (
+        "_archive",
+        "_asks",
+        "_calls",
+        "_parted",
+        "_replays",
+        "_seen",
+        "_streams",
+        "client",
+        "id",
+        "last_used",
+        "uris",
+    )
 
-    def __init__(self, identity: str, client: Client, seen: Seen, now: float) -> None:
+    def __init__(
+        self, identity: str, client: Client, seen: Seen, now: float, archive: Archive
+    ) -> None:
         self.id = identity
         self.client = client
         self.last_used = now
@@ -44,7 +71,11 @@ class Session:
         self._seen = seen
         self._calls: dict[bytes, Deadline] = {}
         self._asks: dict[bytes, asyncio.Future[Answer]] = {}
-        self._streams: tuple[Outbox, ...] = ()
+        self._streams: tuple[Stream, ...] = ()
+        # The stream that was left last: its client may come back to it.
+        self._parted: Stream | None = None
+        self._archive = archive
+        self._replays: Replays | None = None
 
     @property
     def caller(self) -> Caller:
@@ -93,13 +124,32 @@ class Session:
 
     # Streams, and what is told on them.
 
-    def open(self, stream: Outbox, now: Seen) -> None:
+    def trail(self, request: bytes | None) -> Trail:
+        """Begin to keep the events of a stream: of the call with this raw id, or of one that listens."""
+        if self._replays is None:
+            self._replays = Replays(self._archive)
+        return self._replays.begin(request)
+
+    def place(self, event_id: str) -> Place | None:
+        """Return where a client that comes back was; None where its id is none of ours."""
+        if self._replays is None:
+            self._replays = Replays(self._archive)
+        return self._replays.find(event_id)
+
+    def open(self, stream: Stream, now: Seen) -> None:
         """Begin a stream; the client hears at once of what changed since it looked."""
+        self._remove(stream)
         self._streams = (*self._streams, stream)
+        if self._parted is stream:
+            self._parted = None
         self.changed(now)
 
-    def close(self, stream: Outbox) -> None:
-        """End a stream."""
+    def close(self, stream: Stream) -> None:
+        """End a stream, or leave it until its client comes back."""
+        self._remove(stream)
+        self._parted = stream
+
+    def _remove(self, stream: Stream) -> None:
         self._streams = tuple(each for each in self._streams if each is not stream)
 
     def saw(self, kind: str, digest: bytes) -> None:
@@ -115,8 +165,10 @@ class Session:
                 self._seen = {**self._seen, kind: now[kind]}
 
     def updated(self, params: bytes) -> None:
-        """Tell the client of an updated resource."""
-        self._tell(jsonrpc.notification(_UPDATED, params))
+        """Tell the client of an updated resource, or keep it for when the client comes back."""
+        message = jsonrpc.notification(_UPDATED, params)
+        if not self._tell(message) and self._parted is not None:
+            self._parted.put(message)
 
     def _tell(self, message: bytes) -> bool:
         # The specification wants each message on one stream only.
@@ -131,6 +183,8 @@ class Session:
         """Close the streams, cancel the calls and the questions."""
         self.client.has_ended = True
         self.close_streams()
+        if self._replays is not None:
+            self._replays.end()
         for deadline in tuple(self._calls.values()):
             deadline.cancel()
         for future in tuple(self._asks.values()):
@@ -146,6 +200,7 @@ class Sessions:
         self._pool = pool
         self._watchers = watchers
         self._all: dict[str, Session] = {}
+        self._archive = Archive(clock)
         self._tasks: asyncio.TaskGroup | None = None
 
     def __len__(self) -> int:
@@ -166,6 +221,7 @@ class Sessions:
         oldest = self._clock.monotonic() - _IDLE_SECONDS
         for session in [s for s in self._all.values() if s.last_used < oldest and not s.is_busy]:
             self.end(session)
+        self._archive.sweep()
 
     def create(self, client: Client, seen: Seen) -> Session:
         """Begin a session."""
@@ -173,7 +229,9 @@ class Sessions:
             idle = min(self._all.values(), key=lambda session: (session.is_busy, session.last_used))
             log.warning("the longest idle session ends", extra={"sessions": len(self._all)})
             self.end(idle)
-        session = Session(secrets.token_urlsafe(_ID_BYTES), client, seen, self._clock.monotonic())
+        session = Session(
+            secrets.token_urlsafe(_ID_BYTES), client, seen, self._clock.monotonic(), self._archive
+        )
         self._all[session.id] = session
         self._watchers.add(session)
         return session

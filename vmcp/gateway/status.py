@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import monotonic
 
 import msgspec
 
@@ -10,6 +11,7 @@ from vmcp import __version__
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.inventories import Fare
+from vmcp.gateway.pool import Member
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
@@ -17,26 +19,34 @@ from vmcp.model.problem import Problem
 
 def status(gateway: Gateway, name: str) -> bytes:
     """Return the state of everything as JSON."""
-    catalog = gateway.views.catalog.value
-    snapshot = gateway.registry.snapshot.value
-    known, fares = gateway.inventories.known.value, gateway.inventories.fares.value
+    catalog, snapshot = gateway.views.catalog.value, gateway.registry.snapshot.value
     problems = sorted({*snapshot.problems, *catalog.problems})
-    return msgspec.json.encode(
-        {
-            "name": name,
-            "version": __version__,
-            "ready": gateway.readiness.is_ready,
-            "sessions": len(gateway.sessions),
-            "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
-            "backends": [
-                _backend(
-                    each, known.get(each.key), fares.get(each.key), gateway.pool.calls_of(each.key)
-                )
-                for each in snapshot.backends
-            ],
-            "problems": [_problem(each) for each in problems],
-        }
-    )
+    shown = {**_overview(gateway, name), "problems": [_problem(each) for each in problems]}
+    return msgspec.json.encode(shown)
+
+
+def live(gateway: Gateway, name: str, revision: int) -> bytes:
+    """Return what changes from second to second as JSON; `revision` tells when to look at the rest again."""
+    return msgspec.json.encode({**_overview(gateway, name), "revision": revision})
+
+
+def _overview(gateway: Gateway, name: str) -> dict[str, object]:
+    catalog = gateway.views.catalog.value
+    known, fares = gateway.inventories.known.value, gateway.inventories.fares.value
+    return {
+        "name": name,
+        "version": __version__,
+        "ready": gateway.readiness.is_ready,
+        "sessions": len(gateway.sessions),
+        "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
+        "backends": [
+            {
+                **_backend(each, known.get(each.key), fares.get(each.key)),
+                **_traffic(gateway.pool.members.get(each.key)),
+            }
+            for each in gateway.registry.snapshot.value.backends
+        ],
+    }
 
 
 def _counts(catalog: Catalog) -> dict[str, int]:
@@ -48,14 +58,11 @@ def _counts(catalog: Catalog) -> dict[str, int]:
     }
 
 
-def _backend(
-    backend: Backend, inventory: Inventory | None, fare: Fare | None, calls: int
-) -> dict[str, object]:
+def _backend(backend: Backend, inventory: Inventory | None, fare: Fare | None) -> dict[str, object]:
     shown: dict[str, object] = {
         "name": backend.name,
         "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
         "state": "connecting" if fare is None else "ready" if fare.is_ready else "failing",
-        "calls": calls,
         "metadata": dict(backend.metadata),
     }
     if fare is not None:
@@ -76,6 +83,27 @@ def _listed(inventory: Inventory) -> Mapping[str, object]:
         "resources": len(inventory.resources),
         "resourceTemplates": len(inventory.templates),
     }
+
+
+def _traffic(member: Member | None) -> Mapping[str, object]:
+    if member is None:
+        return {"calls": 0}
+    figures = member.meter.figures(monotonic())
+    return {
+        "calls": member.calls,
+        "called": figures.called,
+        "failed": figures.failed,
+        "lastMinute": {
+            "callsPerSecond": round(figures.calls_per_second, 2),
+            "failuresPerSecond": round(figures.failures_per_second, 2),
+            "p50Milliseconds": _milliseconds(figures.p50_seconds),
+            "p99Milliseconds": _milliseconds(figures.p99_seconds),
+        },
+    }
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 2)
 
 
 def _problem(problem: Problem) -> dict[str, str]:

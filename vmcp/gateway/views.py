@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
+from vmcp.gateway.greeting import greeting
 from vmcp.latest import Latest
 from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era, Inventory
@@ -30,12 +31,17 @@ class Views:
         self._snapshot = snapshot
         self._known = known
         self.catalog = Latest(build(Snapshot(), {}))
+        self._greetings = _greetings(self.catalog.value, Snapshot())
         self.build_seconds = 0.0
         self._told: set[Problem] = set()
 
     def catalog_of(self, _caller: Caller) -> Catalog:
         """Return the catalog of a caller; today all see the same."""
         return self.catalog.value
+
+    def greeting_of(self, _caller: Caller, era: Era) -> bytes:
+        """Return what a caller is told of us in an era: members as raw JSON."""
+        return self._greetings[era]
 
     def era_of(self, backend: ObjectKey) -> Era | None:
         """Return the era of a backend as it was found last: the catalog may still show an older one."""
@@ -57,7 +63,8 @@ class Views:
     async def _build(self) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        catalog = await asyncio.to_thread(build, self._snapshot.value, self._known.value)
+        made = await asyncio.to_thread(_made, self._snapshot.value, self._known.value)
+        catalog, self._greetings = made
         self.build_seconds = loop.time() - began
         self.catalog.renew(catalog)
         self._tell(catalog)
@@ -75,6 +82,17 @@ class Views:
                 },
             )
         self._told = found
+
+
+def _made(
+    snapshot: Snapshot, known: Mapping[ObjectKey, Inventory]
+) -> tuple[Catalog, Mapping[Era, bytes]]:
+    catalog = build(snapshot, known)
+    return catalog, _greetings(catalog, snapshot)
+
+
+def _greetings(catalog: Catalog, snapshot: Snapshot) -> Mapping[Era, bytes]:
+    return {era: greeting(catalog, snapshot, era) for era in Era}
 
 
 async def _ring(

@@ -10,14 +10,19 @@ from vmcp.model.keys import ObjectKey
 from vmcp.model.secret import Secret
 
 SessionScope = Literal["call", "shared"]
+HttpTransport = Literal["streamable-http", "sse"]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpEndpoint:
-    """A streamable HTTP server; `ca_bundle` is PEM text that is trusted beside the system's roots."""
+    """A server that is reached over HTTP; `ca_bundle` is PEM text that is trusted beside the system's roots.
+
+    `transport` is how it is spoken to first; `sse`, the older transport, rules out the other one.
+    """
 
     url: str
     ca_bundle: str | None = None
+    transport: HttpTransport = "streamable-http"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from vmcp.model.inventory import Era
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Client:
     """Who calls, as it declared itself: a client session, or one request of a client that has none.
 

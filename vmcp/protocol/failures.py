@@ -77,6 +77,15 @@ class InvalidParams(Failure):
     code = INVALID_PARAMS
 
 
+class StateExpired(InvalidParams):
+    """A requestState that is too old, or belongs to another request; its status lets SDK clients read it."""
+
+    status = 200
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, {"reason": "RequestStateExpired"})
+
+
 class UnknownName(InvalidParams):
     """No such tool, prompt or resource for this caller: unknown, hidden and denied look the same."""
 

@@ -18,6 +18,11 @@ def check(headers: Mapping[str, str], method: str, params: Document, meta: Docum
     _check_served(version)
 
 
+def check_bare(meta: Document | None) -> None:
+    """Raise IncompleteMeta or UnsupportedVersion where a request without headers may not be served."""
+    _check_served(_version(meta))
+
+
 def check_notification(headers: Mapping[str, str], method: str) -> None:
     """Raise HeaderMismatch or UnsupportedVersion where a notification may not be served."""
     version = headers.get("mcp-protocol-version")

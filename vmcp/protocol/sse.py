@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_RETRY = 9
 
 COMMENT = b": keep-alive\n\n"
 
@@ -37,6 +38,7 @@ class Parser:
         "_parts",
         "_skip_newline",
         "_type",
+        "retry",
     )
 
     def __init__(self, limit: int) -> None:
@@ -46,6 +48,8 @@ class Parser:
         self._begun = 0
         self._first = True
         self._skip_newline = False
+        # After how many milliseconds the sender wants us back, None if it did not say.
+        self.retry: int | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -95,6 +99,9 @@ class Parser:
             self._type = value
         elif field == b"id" and b"\0" not in value:
             self._id = value
+        elif field == b"retry" and value.isdigit() and len(value) <= _LONGEST_RETRY:
+            self.retry = int(value)
+            return None
         else:
             return None
         # The line's end counts as well: a stream of empty lines is held too.
@@ -110,8 +117,19 @@ class Parser:
         return event
 
 
-def render(data: bytes) -> bytes:
+def render(data: bytes, identity: bytes | None = None) -> bytes:
     """Write one event of type `message`."""
+    head = b"" if identity is None else b"id: " + identity + b"\n"
     if b"\n" in data or b"\r" in data:
-        return b"".join([b"data: " + line + b"\n" for line in _LINE_END.split(data)]) + b"\n"
-    return b"data: " + data + b"\n\n"
+        return head + b"".join([b"data: " + line + b"\n" for line in _LINE_END.split(data)]) + b"\n"
+    return head + b"data: " + data + b"\n\n"
+
+
+def priming(identity: bytes, retry_milliseconds: int) -> bytes:
+    """Write an event without data that gives a client an id to come back with, and when to."""
+    return b"id: %b\nretry: %d\ndata:\n\n" % (identity, retry_milliseconds)
+
+
+def retry(milliseconds: int) -> bytes:
+    """Write when a client is to come back."""
+    return b"retry: %d\n\n" % milliseconds

@@ -7,15 +7,15 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.support.stdio_servers.harness import sessioned_client, stateless_client
+from tests.support.stdio_servers.harness import sessioned_client
 from vmcp.model.identity import Caller
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client
 from vmcp.protocol.document import EMPTY
 from vmcp.protocol.failures import BackendFailed
+from vmcp.protocol.lines import Overlong
 from vmcp.transport.outgoing.channel import Channel, Exchange
 from vmcp.transport.outgoing.identity import Ids
-from vmcp.transport.outgoing.lines import Overlong
 
 ELICIT = b'{"jsonrpc":"2.0","id":"a","method":"elicitation/create","params":{"message":"?"}}'
 CAN_ELICIT = b'{"elicitation":{}}'
@@ -276,11 +276,10 @@ def _stranger() -> Client:
         list,
         lambda: [sessioned_client()],
         lambda: [sessioned_client(b'{"elicitation":null,"sampling":{}}')],
-        lambda: [stateless_client(CAN_ELICIT)],
         lambda: [sessioned_client(CAN_ELICIT), sessioned_client(CAN_ELICIT)],
         lambda: [sessioned_client(CAN_ELICIT), _stranger()],
     ],
-    ids=["nobody", "unable", "other capability", "other era", "two", "another caller beside"],
+    ids=["nobody", "unable", "other capability", "two", "another caller beside"],
 )
 async def test_a_question_that_nobody_can_surely_be_asked_is_refused(
     channel: Channel, clients: Callable[[], list[Client]]
@@ -370,3 +369,62 @@ async def test_large_notes_are_bounded_by_their_bytes(channel: Channel) -> None:
             channel.heard(note % text)
 
         assert len(waiting(exchange)) == 15
+
+
+def subscription(client: Client) -> Call:
+    return Call(client, "subscriptions/listen", EMPTY)
+
+
+def told(method: bytes, identity: bytes) -> bytes:
+    meta = b'{"io.modelcontextprotocol/subscriptionId":' + identity + b"}"
+    return jsonrpc.notification(method, b'{"taskId":"t","_meta":' + meta + b"}")
+
+
+async def test_what_is_told_of_a_task_comes_to_the_subscription_that_listens(
+    channel: Channel,
+) -> None:
+    client = sessioned_client()
+    async with (
+        channel.exchange(request, subscription(client)) as listening,
+        channel.exchange(request, call_of(client)) as call,
+    ):
+        acknowledged = b'"notifications/subscriptions/acknowledged"'
+        for method in (acknowledged, b'"notifications/tasks"'):
+            channel.heard(told(method, listening.identity))
+            channel.heard(told(method, call.identity))
+
+        assert len(waiting(listening)) == 2
+        assert waiting(call) == []
+
+
+async def test_the_status_of_a_task_is_no_news_for_whoever_calls_meanwhile(
+    channel: Channel,
+) -> None:
+    async with channel.exchange(request, call_of(sessioned_client())) as call:
+        channel.heard(told(b'"notifications/tasks/status"', b"1"))
+
+        assert waiting(call) == []
+
+
+async def test_a_subscription_does_not_hide_the_only_call(channel: Channel) -> None:
+    client = sessioned_client()
+    async with (
+        channel.exchange(request, subscription(client)),
+        channel.exchange(request, call_of(client)) as call,
+    ):
+        channel.heard(jsonrpc.notification(b'"notifications/vendor"', None))
+
+        assert len(waiting(call)) == 1
+
+
+async def test_the_messages_of_an_array_go_each_to_their_request(channel: Channel) -> None:
+    async with channel.exchange(request) as one, channel.exchange(request) as two:
+        answers = [
+            jsonrpc.response(each.identity, b'{"n":%b}' % each.identity, is_error=False)
+            for each in (two, one)
+        ]
+
+        channel.heard(b" [" + b",".join(answers) + b"]")
+
+        for each in (one, two):
+            assert (await each.response()).payload == b'{"n":%b}' % each.identity

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.stdio_servers.harness import sessioned_client, stateless_client
-from vmcp.transport.outgoing.levels import Levels, wants
+from vmcp.protocol.loglevels import wants
+from vmcp.transport.outgoing.levels import Levels
 
 
 def test_the_most_verbose_level_that_any_client_asked_for_counts() -> None:

@@ -14,8 +14,8 @@ from tests.support.stdio_servers.harness import BASE, SECONDS, gone
 from vmcp.model.backend import StdioEndpoint
 from vmcp.model.secret import Secret
 from vmcp.protocol.failures import BackendFailed
+from vmcp.protocol.lines import Overlong
 from vmcp.transport.outgoing import process
-from vmcp.transport.outgoing.lines import Overlong
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

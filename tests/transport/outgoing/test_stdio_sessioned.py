@@ -164,8 +164,8 @@ async def test_a_question_that_is_taken_back_is_taken_from_the_client() -> None:
 
 @pytest.mark.parametrize(
     "client",
-    [sessioned_client(), sessioned_client(b'{"sampling":{}}'), stateless_client(CAN_ELICIT)],
-    ids=["no capability", "another capability", "other era"],
+    [sessioned_client(), sessioned_client(b'{"sampling":{}}'), stateless_client()],
+    ids=["no capability", "another capability", "no capability in the other era"],
 )
 async def test_a_question_to_a_client_that_cannot_be_asked_is_refused_and_the_call_goes_on(
     client: Client,

@@ -45,10 +45,10 @@ async def test_what_the_client_declared_travels_with_each_call() -> None:
 
 async def test_a_sessioned_client_declares_what_can_be_carried_across() -> None:
     async with speaking(*ERA) as speech:
-        await call(speech, "echo", sessioned_client(b'{"elicitation":{},"experimental":{"a":{}}}'))
+        await call(speech, "echo", sessioned_client(b'{"elicitation":{},"tasks":{"list":{}}}'))
 
         meta = (await seen(speech, "tools/call"))[0]["params"]["_meta"]
-    assert meta[CAPABILITIES] == {"experimental": {"a": {}}}
+    assert meta[CAPABILITIES] == {"elicitation": {}}
     assert meta[VERSION] == "2026-07-28"
 
 

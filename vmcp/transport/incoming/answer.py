@@ -25,6 +25,8 @@ class HttpAnswer:
     __slots__ = (
         "_beating",
         "_ended",
+        "_headers",
+        "_is_shut",
         "_keeper",
         "_last",
         "_request",
@@ -42,6 +44,8 @@ class HttpAnswer:
         self._started = False
         self._beating = False
         self._ended = False
+        self._is_shut = False
+        self._headers: tuple[tuple[bytes, bytes], ...] = ()
         self.has_left = False
         self.deadline = Deadline()
 
@@ -61,13 +65,19 @@ class HttpAnswer:
 
     async def _chunk(self, chunk: bytes) -> None:
         self._last = self._keeper.now()
-        await self._start()
+        if not self._started:
+            chunk = self._opening() + chunk
+            await self._start()
         await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    def _opening(self) -> bytes:
+        """Return what a stream begins with."""
+        return b""
 
     async def _start(self) -> None:
         if not self._started:
             self._started = True
-            headers = [*_STREAM_HEADERS, self._request.id_header]
+            headers = [*_STREAM_HEADERS, self._request.id_header, *self._headers]
             await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def begin(self) -> None:
@@ -80,14 +90,18 @@ class HttpAnswer:
         """End the answer with its message, in a body of its own or at the end of the stream."""
         self._ended = True
         if self._started or not self._request.accepted.json:
-            await self.event(message)
-            await self.close()
+            self._headers = headers
+            await self._finish_stream(message)
         else:
             await respond(self._send, status, message, [JSON, self._request.id_header, *headers])
 
+    async def _finish_stream(self, message: bytes) -> None:
+        await self.event(message)
+        await self.close()
+
     async def close(self) -> None:
         """End the answer without a message."""
-        self._ended = True
+        self._ended = self._is_shut = True
         await self._start()
         await self._send({"type": "http.response.body", "body": b""})
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from vmcp.gateway.core import Gateway
 from vmcp.model.document import Document
+from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.era import era_of
-from vmcp.protocol.failures import STATELESS_STATUS, Failure, HeaderMismatch, InvalidParams
+from vmcp.protocol.failures import (
+    STATELESS_STATUS,
+    Failure,
+    HeaderMismatch,
+    InvalidParams,
+    SessionUnknown,
+)
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.transport.incoming import limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
+from vmcp.transport.incoming.batch import VERSION, Batch, is_array
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import ClientLeft, Doors, Refused
 from vmcp.transport.incoming.request import HttpRequest
@@ -22,6 +32,8 @@ from vmcp.transport.incoming.stateless import StatelessEndpoint
 
 log = logging.getLogger(__name__)
 
+Serve = Callable[[HttpRequest], Awaitable[None]]
+
 
 class Endpoint:
     """An ASGI callable for the MCP path."""
@@ -29,18 +41,30 @@ class Endpoint:
     def __init__(self, gateway: Gateway, doors: Doors, keeper: Keeper) -> None:
         self._doors = doors
         self._gateway = gateway
+        self._keeper = keeper
         self._sessioned = SessionedEndpoint(gateway, keeper)
         self._stateless = StatelessEndpoint(gateway, keeper)
         self._is_stopping = False
+        self._others: list[Callable[[], None]] = []
+
+    def on_stop(self, act: Callable[[], None]) -> None:
+        """Have something done as well when the streams are ended."""
+        self._others.append(act)
 
     def stop(self) -> None:
         """Take no new requests, and end the streams; calls under way go on."""
         self._is_stopping = True
         self._stateless.close()
         self._gateway.sessions.close_streams()
+        for act in self._others:
+            act()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; whatever is wrong with it, it gets an answer."""
+        await self.guarded(scope, receive, send, self._serve)
+
+    async def guarded(self, scope: Scope, receive: Receive, send: Send, serve: Serve) -> None:
+        """Have a request served that may come in, and answer one that may not or that cannot be served."""
         try:
             http = request.read(scope, receive, send)
         except Refused as refused:
@@ -53,7 +77,7 @@ class Endpoint:
         try:
             self._doors.check(http.headers)
             self._check_loop(http)
-            await self._serve(http)
+            await serve(http)
         except Refused as refused:
             await refuse(send, refused.status, refused.message, http.id_header, *refused.headers)
         except Failure as failure:
@@ -76,24 +100,56 @@ class Endpoint:
             raise Refused(415, "Send the message as Content-Type: application/json.")
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
-        body = await limits.body(http.receive, http.headers)
+        await self.take(http, await limits.body(http.receive, http.headers))
+
+    async def take(self, http: HttpRequest, body: bytes, fixed: Era | None = None) -> None:
+        """Serve what was posted, in the era that it tells or in a fixed one; raise Refused."""
         version = http.headers.get("mcp-protocol-version")
-        era = era_of(version, None, None)
+        era = fixed or era_of(version, None, None)
         try:
+            if is_array(body) and era is Era.SESSIONED and self._takes_arrays(http):
+                await Batch(http, self._keeper).run(body, self._sessioned_one)
+                return
             message = jsonrpc.read(body)
-            if isinstance(message, jsonrpc.Request):
-                self._check_open()
             meta, method = _told(message)
-            era = era_of(version, method, meta)
-            if era is Era.STATELESS:
-                await self._stateless.post(http, message, meta)
-            else:
-                await self._sessioned.post(http, message, meta)
+            era = fixed or era_of(version, method, meta)
+            await self._one(http, message, meta, era)
         except Failure as failure:
             await _fail(http, jsonrpc.identity(body), failure, era)
 
-    def _check_open(self) -> None:
-        """Refuse what would begin now; answers and cancellations are for calls that are under way."""
+    def _takes_arrays(self, http: HttpRequest) -> bool:
+        """Tell whether a request belongs to a session in which arrays may be sent."""
+        if "mcp-session-id" not in http.headers:
+            return False
+        return self._sessioned.session(http).client.version == VERSION
+
+    async def _sessioned_one(self, http: HttpRequest, body: bytes) -> None:
+        message = jsonrpc.read(body)
+        meta, _ = _told(message)
+        await self._one(http, message, meta, Era.SESSIONED)
+
+    async def _one(
+        self, http: HttpRequest, message: jsonrpc.Message, meta: Document | None, era: Era
+    ) -> None:
+        if isinstance(message, jsonrpc.Request):
+            self.check_open()
+        if era is Era.STATELESS:
+            await self._stateless.post(http, message, meta)
+        else:
+            await self._sessioned.post(http, message, meta)
+
+    async def listen(self, http: HttpRequest) -> None:
+        """Serve the stream of a session until it ends; raise Refused or a Failure."""
+        self.check_open()
+        await self._sessioned.get(http)
+
+    def leave(self, identity: str) -> None:
+        """End a session whose only way to its client is lost."""
+        with suppress(SessionUnknown):
+            self._gateway.sessions.end(self._gateway.sessions.find(identity, ANONYMOUS))
+
+    def check_open(self) -> None:
+        """Raise Refused for what would begin now; answers and cancellations are for calls that are under way."""
         if self._is_stopping:
             raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
 
@@ -105,8 +161,7 @@ class Endpoint:
             )
             raise Refused(405, "This method is not served here.", (b"allow", allowed))
         if http.method == "GET":
-            self._check_open()
-            await self._sessioned.get(http)
+            await self.listen(http)
         else:
             await self._sessioned.delete(http)
 

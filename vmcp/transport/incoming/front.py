@@ -1,4 +1,4 @@
-"""What stands around the MCP endpoint: health for everybody, status for operators."""
+"""What stands around the MCP endpoint on its port: health for everybody."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from starlette.routing import Route
 
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.httpsse import MESSAGES_PATH, STREAM_PATH, HttpSse
 
 
 class Front:
     """The ASGI application of the main port; the endpoint is reached without any routing."""
 
-    def __init__(self, endpoint: Endpoint, path: str, is_ready: Callable[[], bool]) -> None:
-        self._endpoint = endpoint
-        self._paths = frozenset((path, f"{path.rstrip('/')}/"))
-        self._others = Starlette(routes=_health(is_ready))
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        is_ready: Callable[[], bool],
+        sse: HttpSse | None = None,
+    ) -> None:
+        self._served: dict[str, Endpoint | HttpSse] = {}
+        if sse is not None:
+            self._served = {STREAM_PATH: sse, MESSAGES_PATH: sse}
+        self._served |= {path: endpoint, f"{path.rstrip('/')}/": endpoint}
+        self._others = Starlette(routes=health_routes(is_ready))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and scope["path"] in self._paths:
-            await self._endpoint(scope, receive, send)
+        served = self._served.get(scope["path"]) if scope["type"] == "http" else None
+        if served is not None:
+            await served(scope, receive, send)
         else:
             await self._others(scope, receive, send)
 
 
-def operations(status: Callable[[], bytes], is_ready: Callable[[], bool]) -> Starlette:
-    """Return the application of the operations port."""
+def health_routes(is_ready: Callable[[], bool]) -> list[Route]:
+    """Return the routes that every port has."""
 
-    async def show(_request: Request) -> Response:
-        return Response(status(), media_type="application/json")
-
-    return Starlette(routes=[*_health(is_ready), Route("/status", show)])
-
-
-def _health(is_ready: Callable[[], bool]) -> list[Route]:
     async def health(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 

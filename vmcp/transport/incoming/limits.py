@@ -31,10 +31,11 @@ class ClientLeft(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Which answers a client takes."""
+    """Which answers a client takes, and whether it would rather have streams."""
 
     json: bool
     stream: bool
+    prefers_stream: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -46,10 +47,15 @@ def accepted(header: str | None) -> Accepted:
     for part in header.split(","):
         kind, _, rest = part.partition(";")
         weights[kind.strip().lower()] = _weight(rest)
-    return Accepted(
-        json=_best(weights, "application/json", "application/*") > 0,
-        stream=_best(weights, "text/event-stream", "text/*") > 0,
-    )
+    json = _best(weights, "application/json", "application/*")
+    stream = _best(weights, "text/event-stream", "text/*")
+    return Accepted(json > 0, stream > 0, stream > json or _is_first(weights, stream, json))
+
+
+def _is_first(weights: Mapping[str, float], stream: float, json: float) -> bool:
+    """Tell whether a client names streams before JSON, both with the same weight."""
+    named = [kind for kind in weights if kind in ("text/event-stream", "application/json")]
+    return stream == json > 0 and named == ["text/event-stream", "application/json"]
 
 
 def _weight(parameters: str) -> float:

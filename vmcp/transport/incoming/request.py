@@ -17,7 +17,8 @@ from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, acce
 class HttpRequest:
     """A request whose headers were read: lower-case names; the lines of a list are joined.
 
-    `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours.
+    `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours. A bare request did
+    not come as HTTP: it has no headers that repeat its body.
     """
 
     id: str
@@ -26,6 +27,7 @@ class HttpRequest:
     accepted: Accepted
     receive: Receive
     send: Send
+    is_bare: bool = False
 
     @property
     def id_header(self) -> tuple[bytes, bytes]:
@@ -52,10 +54,15 @@ def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
         raise Refused(431, f"The headers may have at most {HEADER_LIMIT} bytes.")
     identity = headers.get("x-request-id")
     if identity is None or not _ID.fullmatch(identity):
-        identity = f"{_OURS}-{next(_numbers)}"
+        identity = number()
     return HttpRequest(
         identity, scope["method"], headers, accepted(headers.get("accept")), receive, send
     )
+
+
+def number() -> str:
+    """Return the next id under which a request is logged that has none."""
+    return f"{_OURS}-{next(_numbers)}"
 
 
 def _joined(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:

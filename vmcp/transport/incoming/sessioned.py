@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway import capabilities
+from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.dispatch import CallCancelled, name_of
-from vmcp.gateway.outbox import Outbox
+from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.dispatch import name_of
+from vmcp.gateway.replay import Trail
 from vmcp.gateway.sessions import Session
 from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, digests
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
-from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+from vmcp.protocol.call import Call, Client, Done
 from vmcp.protocol.document import is_object, quote
 from vmcp.protocol.failures import Failure, InvalidParams, SessionRequired, UnknownMethod
 from vmcp.protocol.methods import (
@@ -31,93 +31,16 @@ from vmcp.transport.incoming.asgi import respond
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import Refused
 from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.streams import SessionedAnswer, StreamAnswer
 
 log = logging.getLogger(__name__)
 
-_ANSWER_SECONDS = 300.0
-_NOBODY = Answer(b'{"code":-32603,"message":"The client cannot be asked."}', is_error=True)
-_SILENT = Answer(b'{"code":-32603,"message":"The client gave no answer in time."}', is_error=True)
 _LISTS = {
     "tools/list": TOOLS,
     "prompts/list": PROMPTS,
     "resources/list": RESOURCES,
     "resources/templates/list": RESOURCES,
 }
-
-
-class SessionedAnswer(HttpAnswer):
-    """The answer to a call in a session: a client that drops the connection has not cancelled it."""
-
-    __slots__ = ("_asks", "_session")
-
-    def __init__(self, request: HttpRequest, keeper: Keeper, session: Session) -> None:
-        super().__init__(request, keeper)
-        self._session = session
-        self._asks: set[asyncio.Future[Answer]] = set()
-
-    async def note(self, note: Note) -> None:
-        """Send a notification on the call's stream."""
-        if self.may_stream and not self.has_left:
-            await self.event(jsonrpc.notification(quote(note.method), note.params))
-
-    async def ask(self, ask: Ask) -> tuple[Answer, ...]:
-        """Put requests to the client on the call's stream and wait for the answers it posts."""
-        async with asyncio.TaskGroup() as tasks:
-            works = [
-                tasks.create_task(self._ask(each.method, each.params)) for each in ask.requests
-            ]
-        return tuple(work.result() for work in works)
-
-    async def _ask(self, method: str, params: bytes | None) -> Answer:
-        if not self.may_stream or self.has_left:
-            return _NOBODY
-        identity, future = self._session.ask()
-        self._asks.add(future)
-        try:
-            await self.event(jsonrpc.request(identity, quote(method), params))
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                return await future
-        except TimeoutError:
-            await self._withdraw(identity)
-            return _SILENT
-        except asyncio.CancelledError:
-            await self._withdraw(identity)
-            raise
-        finally:
-            self._asks.discard(future)
-            self._session.asked(identity)
-
-    async def _withdraw(self, identity: bytes) -> None:
-        if not self.has_left:
-            params = b'{"requestId":' + identity + b"}"
-            await self.event(jsonrpc.notification(b'"notifications/cancelled"', params))
-
-    def left(self) -> None:
-        """Let nobody wait for answers that can no more be asked for."""
-        for future in tuple(self._asks):
-            if not future.done():
-                future.set_result(_NOBODY)
-
-
-class StreamAnswer(HttpAnswer):
-    """A GET stream: what the server says unasked."""
-
-    __slots__ = ("outbox",)
-
-    def __init__(self, request: HttpRequest, keeper: Keeper) -> None:
-        super().__init__(request, keeper)
-        self.outbox = Outbox()
-
-    async def run(self) -> None:
-        """Send what comes until the stream is closed."""
-        await self.begin()
-        while (message := await self.outbox.get()) is not None and not self.has_left:
-            await self.event(message)
-        await self.close()
-
-    def left(self) -> None:
-        """End the stream of a client that has left."""
-        self.outbox.close()
 
 
 class SessionedEndpoint:
@@ -176,12 +99,12 @@ class SessionedEndpoint:
         )
         catalog = self._gateway.views.catalog_of(ANONYMOUS)
         session = self._gateway.sessions.create(client, digests(catalog))
-        result = b'{"protocolVersion":%b,"capabilities":%b,"serverInfo":%b}' % (
+        result = b'{"protocolVersion":%b,%b,"serverInfo":%b}' % (
             quote(version),
-            capabilities.capabilities(catalog),
-            capabilities.SERVER_INFO,
+            self._gateway.views.greeting_of(ANONYMOUS, Era.SESSIONED),
+            SERVER_INFO,
         )
-        answer = SessionedAnswer(request, self._keeper, session)
+        answer = SessionedAnswer(request, self._keeper, session, message.id)
         body = jsonrpc.response(message.id, result, is_error=False)
         await answer.finish(body, 200, (b"mcp-session-id", session.id.encode()))
 
@@ -192,10 +115,12 @@ class SessionedEndpoint:
         meta: Document | None,
         session: Session,
     ) -> None:
-        answer = SessionedAnswer(request, self._keeper, session)
+        answer = SessionedAnswer(request, self._keeper, session, message.id)
         session.begin(message.id, answer.deadline)
         self._keeper.add(answer)
         try:
+            if answer.prefers_stream:
+                await answer.begin()
             done = await self._done(request, message, meta, session, answer)
         except Failure as failure:
             self._gateway.failed(message.method, failure, request.id)
@@ -272,14 +197,38 @@ class SessionedEndpoint:
         if not request.accepted.stream:
             raise Refused(406, "A GET opens an event stream: send Accept: text/event-stream.")
         session = self.session(request)
-        answer = StreamAnswer(request, self._keeper)
-        session.open(answer.outbox, digests(self._gateway.views.catalog_of(session.caller)))
+        last = request.headers.get("last-event-id")
+        place = session.place(last) if last else None
+        if place is not None and place.trail is None:
+            await self._forgotten(request, place.request)
+        elif place is not None and place.trail is not None:
+            await self._stream(request, session, place.trail, place.number)
+        else:
+            # A client that comes back with an id that nobody knows still wants to hear of changes.
+            await self._stream(request, session, session.trail(None), 0)
+
+    async def _stream(
+        self, request: HttpRequest, session: Session, trail: Trail, after: int
+    ) -> None:
+        answer = StreamAnswer(request, self._keeper, session, trail, after)
+        if trail.request is None:
+            session.open(trail, digests(self._gateway.views.catalog_of(session.caller)))
         self._keeper.add(answer)
         try:
             await answer.run()
         finally:
             self._keeper.remove(answer)
-            session.close(answer.outbox)
+            trail.detach(answer)
+            if trail.request is None and trail.reader is None:
+                session.close(trail)
+
+    async def _forgotten(self, request: HttpRequest, identity: bytes | None) -> None:
+        """End the call of a client that comes back too late; without an end it would ask again and again."""
+        answer = HttpAnswer(request, self._keeper)
+        if identity is not None:
+            failure = Failure("The result of this call is not kept any more.")
+            await answer.event(jsonrpc.response(identity, failure.payload(), is_error=True))
+        await answer.close()
 
     async def delete(self, request: HttpRequest) -> None:
         """End a session; raise a Failure."""

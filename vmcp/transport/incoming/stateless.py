@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway import capabilities
+from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.dispatch import CallCancelled
+from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
@@ -16,6 +16,7 @@ from vmcp.protocol import jsonrpc, ladder
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidRequest, UnknownMethod
+from vmcp.protocol.loglevels import wants
 from vmcp.protocol.methods import (
     META_CAPABILITIES,
     META_CLIENT_INFO,
@@ -40,18 +41,23 @@ _CALL_NOTES = frozenset((_LOG, "notifications/progress"))
 class StatelessAnswer(HttpAnswer):
     """The answer to one request: a client that leaves has cancelled it."""
 
-    __slots__ = ("_takes_logs",)
+    __slots__ = ("_client",)
 
     def __init__(self, request: HttpRequest, keeper: Keeper, client: Client) -> None:
         super().__init__(request, keeper)
-        self._takes_logs = client.log_level is not None
+        self._client = client
 
     async def note(self, note: Note) -> None:
         """Send a notification of the kinds that belong on a call's stream."""
         if not self.may_stream or note.method not in _CALL_NOTES:
             return
-        if note.method != _LOG or self._takes_logs:
+        if note.method != _LOG or self._wants(note.params):
             await self.event(jsonrpc.notification(quote(note.method), note.params))
+
+    def _wants(self, logged: bytes | None) -> bool:
+        if self._client.log_level is None or logged is None:
+            return False
+        return wants(self._client, split(logged).get(b'"level"'))
 
     async def ask(self, ask: Ask) -> tuple[Answer, ...]:
         """Answer for the client: in this era it can be asked nothing while its call goes on."""
@@ -81,10 +87,14 @@ class StatelessEndpoint:
         if isinstance(message, jsonrpc.Response):
             raise InvalidRequest("In this revision clients post requests and notifications only.")
         if isinstance(message, jsonrpc.Notification):
-            ladder.check_notification(request.headers, message.method)
+            if not request.is_bare:
+                ladder.check_notification(request.headers, message.method)
             await respond(request.send, 202, b"", (request.id_header,))
             return
-        ladder.check(request.headers, message.method, message.params, meta)
+        if request.is_bare:
+            ladder.check_bare(meta)
+        else:
+            ladder.check(request.headers, message.method, message.params, meta)
         if message.method in REMOVED:
             raise UnknownMethod(f"Method not found: {message.method}")
         own = self._own.get(message.method)
@@ -98,32 +108,33 @@ class StatelessEndpoint:
         answer = StatelessAnswer(request, self._keeper, client)
         token = meta.get(META_PROGRESS)
         call = Call(client, message.method, message.params, meta, token, request.headers)
+        status: int | None = None
         self._keeper.add(answer)
         try:
             done = await self._gateway.dispatch.call(call, answer)
         except Failure as failure:
             self._gateway.failed(message.method, failure, request.id)
-            done = Done(failure.payload(), is_error=True)
+            done, status = Done(failure.payload(), is_error=True), failure.status
         except CallCancelled:
             return
         finally:
             self._keeper.remove(answer)
-        status = status_of(done) if done.is_error else 200
+        if status is None:
+            status = status_of(done) if done.is_error else 200
         await answer.finish(
             jsonrpc.response(message.id, done.payload, is_error=done.is_error), status
         )
 
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
-        offered = capabilities.capabilities(self._gateway.views.catalog_of(ANONYMOUS))
         result = (
-            b'{"resultType":"complete","supportedVersions":[%b],"capabilities":%b,'
+            b'{"resultType":"complete","supportedVersions":[%b],%b,'
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
         ) % (
             quote(STATELESS_VERSION),
-            offered,
+            self._gateway.views.greeting_of(ANONYMOUS, Era.STATELESS),
             DISCOVER_TTL_MS,
             META_SERVER_INFO,
-            capabilities.SERVER_INFO,
+            SERVER_INFO,
         )
         answer = HttpAnswer(request, self._keeper)
         await answer.finish(jsonrpc.response(message.id, result, is_error=False))

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 
 from vmcp.model.document import Document
+from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
-from vmcp.protocol.call import Ask, Call, Done, Note, Request, Retry
-from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.call import Ask, Call, Client, Done, Note, Request, Retry
+from vmcp.protocol.document import MalformedJson, split, split_array, unquote
 from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
+from vmcp.protocol.loglevels import wants
 from vmcp.protocol.sse import EventTooLarge, Parser
-from vmcp.transport.outgoing.levels import wants
 from vmcp.transport.outgoing.speech import Refused
 
 BODY_LIMIT = 16 * 2**20
 PROGRESS = "notifications/progress"
 LOGGED = "notifications/message"
+
+
+def items(raw: bytes) -> tuple[bytes, ...] | None:
+    """Return the messages of an array, which servers of 2025-03-26 may answer with; None where it is none."""
+    if raw[:1] == b"{" or raw.lstrip()[:1] != b"[":
+        return None
+    try:
+        return split_array(raw)
+    except MalformedJson:
+        return None
 
 
 def message(raw: bytes, backend: str) -> jsonrpc.Message:
@@ -28,9 +40,10 @@ def message(raw: bytes, backend: str) -> jsonrpc.Message:
 
 def response(raw: bytes, identity: bytes, backend: str) -> jsonrpc.Response:
     """Read the response to the request `identity`; an error without an id is taken as its answer."""
-    found = message(raw, backend)
-    if isinstance(found, jsonrpc.Response) and is_for(found, identity):
-        return found
+    for each in items(raw) or (raw,):
+        found = message(each, backend)
+        if isinstance(found, jsonrpc.Response) and is_for(found, identity):
+            return found
     raise BackendFailed(backend, "InvalidAnswer", "the answer belongs to no request of ours.")
 
 
@@ -42,13 +55,18 @@ def is_for(found: jsonrpc.Response, identity: bytes) -> bool:
 def note(call: Call, notification: jsonrpc.Notification) -> Note | None:
     """Return the note for the client; None for progress and log messages that it did not ask for."""
     params = notification.params
-    if notification.method == LOGGED and not wants(call.client, params.get(b'"level"')):
+    if notification.method == LOGGED and not _is_wanted(call.client, params):
         return None
     if notification.method == PROGRESS:
         if call.progress_token is None:
             return None
         params = params.with_member(b'"progressToken"', call.progress_token)
     return Note(notification.method, jsonrpc.params_json(params))
+
+
+def _is_wanted(client: Client, params: Document) -> bool:
+    # A request without a session says itself what it wants, and another one may stand for the call by now.
+    return client.era is Era.STATELESS or wants(client, params.get(b'"level"'))
 
 
 def end(found: jsonrpc.Response) -> Done:
@@ -102,15 +120,29 @@ def _request(key: str, raw: bytes) -> Request:
     return Request(key, unquote(inner.get(b'"method"') or b'""'), inner.get(b'"params"'))
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a stream was read: the id of its last event, and after how many milliseconds to come back."""
+
+    last_id: bytes | None = None
+    retry_milliseconds: int | None = None
+
+
 async def stream(
-    chunks: AsyncIterator[bytes], backend: str
+    chunks: AsyncIterator[bytes], backend: str, progress: Progress | None = None
 ) -> AsyncGenerator[jsonrpc.Message, None]:
     """Yield the messages of an event stream; events without data are skipped; raise BackendFailed."""
     parser = Parser(BODY_LIMIT)
+    progress = progress or Progress()
     try:
         async for chunk in chunks:
             for event in parser.feed(chunk):
+                if event.id is not None:
+                    progress.last_id = event.id
                 if event.data and event.type in (b"", b"message"):
-                    yield message(event.data, backend)
+                    for each in items(event.data) or (event.data,):
+                        yield message(each, backend)
+            if parser.retry is not None:
+                progress.retry_milliseconds = parser.retry
     except EventTooLarge as error:
         raise BackendFailed(backend, "TooLarge", f"{error}.") from None

@@ -13,12 +13,14 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call
+from vmcp.protocol.declared import may_be_asked
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.failures import BackendFailed, Failure
+from vmcp.protocol.lines import Overlong, answered_id
+from vmcp.protocol.loglevels import wants
 from vmcp.protocol.methods import ASKS, META_SUBSCRIPTION
-from vmcp.transport.outgoing import answers, compose, levels, relay
+from vmcp.transport.outgoing import answers, compose, relay
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
-from vmcp.transport.outgoing.lines import Overlong, answered_id
 from vmcp.transport.outgoing.noise import Noise
 from vmcp.transport.outgoing.process import LINE_LIMIT
 from vmcp.transport.outgoing.speech import Hear
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 CANCELLED = "notifications/cancelled"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _LOGGED = "notifications/message"
+_LISTEN = "subscriptions/listen"
 _TOLD_UNASKED = frozenset(
     (
         ACKNOWLEDGED,
@@ -35,13 +38,10 @@ _TOLD_UNASKED = frozenset(
         "notifications/prompts/list_changed",
         "notifications/resources/list_changed",
         "notifications/resources/updated",
+        "notifications/tasks",
+        "notifications/tasks/status",
     )
 )
-_CAPABILITY = {
-    "elicitation/create": b'"elicitation"',
-    "sampling/createMessage": b'"sampling"',
-    "roots/list": b'"roots"',
-}
 # A client that is slow to take its notes must not fill the memory: what does not fit is left out.
 _MOST_WAITING = 256
 _MOST_WAITING_BYTES = LINE_LIMIT
@@ -70,12 +70,18 @@ class Exchange:
         self.identity = identity
         self.call = call
         self.asked: set[bytes] = set()
-        self._declared: Document | None = None
+        # What still sends the request, where that takes longer than to hand it over.
+        self.posting: asyncio.Task[None] | None = None
         self._messages: deque[tuple[jsonrpc.Message, int]] = deque()
         self._bytes = 0
         self._more = asyncio.Event()
         self._failure: BackendFailed | None = None
         self._is_closed = False
+
+    @property
+    def is_call(self) -> bool:
+        """Whether a client waits for it to end; a subscription only listens."""
+        return self.call is not None and self.call.method != _LISTEN
 
     def put(self, message: jsonrpc.Message, size: int) -> bool:
         """Hand a message over; False where too many wait, which a response never does."""
@@ -120,13 +126,12 @@ class Exchange:
             continue
         return message
 
-    def may_be_asked(self, method: str) -> bool:
+    def may_be_asked(self, asked: jsonrpc.Request) -> bool:
         """Tell whether the client of this call declared what a request of the server needs."""
-        if self.call is None or self.call.client.era is not Era.SESSIONED:
+        if self.call is None:
             return False
-        if self._declared is None:
-            self._declared = split(self.call.client.capabilities)
-        return self._declared.get(_CAPABILITY[method]) not in (None, b"null")
+        params = jsonrpc.params_json(asked.params)
+        return may_be_asked(self.call.client.capabilities, asked.method, params)
 
 
 class Channel:
@@ -156,6 +161,10 @@ class Channel:
             raise self._lost("ConnectionLost")
         self.pipe.write(message)
 
+    async def begin(self, exchange: Exchange, message: bytes) -> None:  # noqa: ARG002
+        """Send the request of an exchange; raise BackendFailed."""
+        await self.send(message)
+
     def _offer(self, message: bytes) -> None:
         if self.pipe is not None and self._why is None:
             self.pipe.offer(message)
@@ -178,7 +187,7 @@ class Channel:
         exchange = Exchange(identity, call)
         self._open[identity] = exchange
         try:
-            await self.send(body(identity))
+            await self.begin(exchange, body(identity))
             try:
                 yield exchange
             except asyncio.CancelledError:
@@ -186,6 +195,8 @@ class Channel:
                 raise
         finally:
             del self._open[identity]
+            if exchange.posting is not None:
+                exchange.posting.cancel()
 
     async def ask(self, method: str, params: Document, era: Era, seconds: float) -> Document:
         """Put a request of our own and return its result; raise Refused or BackendFailed."""
@@ -230,7 +241,14 @@ class Channel:
             exchange.fail(BackendFailed(self.name, reason, message))
 
     def heard(self, line: bytes) -> None:
-        """Bring a line to whom it concerns."""
+        """Bring a line to whom it concerns; an array is as many lines."""
+        if (items := answers.items(line)) is not None:
+            for item in items:
+                self._heard(item)
+        else:
+            self._heard(line)
+
+    def _heard(self, line: bytes) -> None:
         try:
             message = jsonrpc.read_peer(line)
         except Failure:
@@ -266,7 +284,7 @@ class Channel:
             exchange = self._concerned(params.get(b'"requestId"') or b"")
         elif method in _TOLD_UNASKED:
             exchange = self._open.get(_subscription(params))
-            if exchange is None or exchange.call is not None:
+            if exchange is None or exchange.is_call:
                 self.hear(message)
                 return
         else:
@@ -283,7 +301,7 @@ class Channel:
         return found if found is not None and found.call is None else None
 
     def _calls(self) -> list[Exchange]:
-        return [exchange for exchange in self._open.values() if exchange.call is not None]
+        return [exchange for exchange in self._open.values() if exchange.is_call]
 
     def _reader(self, message: jsonrpc.Notification) -> Exchange | None:
         """Return the call that a notification without an address is for."""
@@ -292,21 +310,21 @@ class Channel:
             return None
         call = calls[0].call
         if call is not None and message.method == _LOGGED:
-            return calls[0] if levels.wants(call.client, message.params.get(b'"level"')) else None
+            return calls[0] if wants(call.client, message.params.get(b'"level"')) else None
         return calls[0]
 
     def _requested(self, message: jsonrpc.Request, size: int) -> None:
-        exchange = self._answerer(message.method) if message.method in ASKS else None
+        exchange = self._answerer(message) if message.method in ASKS else None
         if exchange is not None and exchange.put(message, size):
             exchange.asked.add(message.id)
             return
         answer = relay.own_answer(message.method)
         self._offer(jsonrpc.response(message.id, answer.payload, is_error=answer.is_error))
 
-    def _answerer(self, method: str) -> Exchange | None:
+    def _answerer(self, asked: jsonrpc.Request) -> Exchange | None:
         """Return the call whose client answers: the only one that may be asked, with no stranger beside it."""
         calls = self._calls()
-        fit = [exchange for exchange in calls if exchange.may_be_asked(method)]
+        fit = [exchange for exchange in calls if exchange.may_be_asked(asked)]
         callers = {exchange.call.client.caller for exchange in calls if exchange.call is not None}
         return fit[0] if len(fit) == 1 and len(callers) == 1 else None
 

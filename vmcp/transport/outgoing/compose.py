@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
-from vmcp.protocol.call import Call, Client
+from vmcp.protocol.call import Call
 from vmcp.protocol.document import EMPTY, quote
 from vmcp.protocol.methods import (
     META_CAPABILITIES,
@@ -18,13 +18,12 @@ from vmcp.protocol.methods import (
     STATELESS_META,
     STATELESS_VERSION,
 )
+from vmcp.protocol.tasks import without_task, without_tasks
 
 _META = b'"_meta"'
 _methods: dict[str, bytes] = {}
 _MOST_METHODS = 256
 _LONGEST_METHOD = 128
-# What a backend may ask of us only where the client's era is its own: the pairs that cross carry no asks.
-_INTERACTIVE = (b'"elicitation"', b'"sampling"', b'"roots"')
 
 
 def method_json(method: str) -> bytes:
@@ -37,19 +36,18 @@ def method_json(method: str) -> bytes:
     return known
 
 
-def declared(client: Client, era: Era, split_capabilities: Document) -> bytes:
-    """Return the capabilities that a backend of `era` is told of: the client's, less what cannot be carried."""
-    if client.era is era:
-        return client.capabilities
-    return split_capabilities.without(*_INTERACTIVE).join()
-
-
 def sessioned(call: Call, identity: bytes) -> bytes:
     """Write a call for a sessioned backend; its progress token is the request's id."""
-    params = call.params
+    params = _params(call, Era.SESSIONED)
     if call.meta is not None and not _is_its_own(call, Era.SESSIONED):
         params = _with_meta(params, _sessioned_meta(call, call.meta, identity))
     return jsonrpc.request(identity, method_json(call.method), jsonrpc.params_json(params))
+
+
+def _params(call: Call, era: Era) -> Document:
+    """Return a call's params; no client can follow a task of the other era, so none is to be made."""
+    is_crossed = call.client.era is not era and call.method == "tools/call"
+    return without_task(call.params) if is_crossed else call.params
 
 
 def _is_its_own(call: Call, era: Era) -> bool:
@@ -67,20 +65,21 @@ def _with_meta(params: Document, meta: Document) -> Document:
     return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
 
 
-def stateless(call: Call, identity: bytes, capabilities: bytes) -> bytes:
+def stateless(call: Call, identity: bytes) -> bytes:
     """Write a call for a stateless backend; its progress token is the request's id."""
-    params = call.params
+    params = _params(call, Era.STATELESS)
     if not _is_its_own(call, Era.STATELESS):
-        params = params.with_member(_META, _stateless_meta(call, identity, capabilities).join())
+        params = params.with_member(_META, _stateless_meta(call, identity).join())
     return jsonrpc.request(identity, method_json(call.method), params.join())
 
 
-def _stateless_meta(call: Call, identity: bytes, capabilities: bytes) -> Document:
+def _stateless_meta(call: Call, identity: bytes) -> Document:
     client, meta = call.client, call.meta or EMPTY
     if client.era is Era.SESSIONED:
         # What a session's client writes under these keys does not speak for this hop.
         meta = meta.without(*STATELESS_META)
-        for key, value in stateless_meta(capabilities, client.info, client.log_level):
+        declared = without_tasks(client.capabilities)
+        for key, value in stateless_meta(declared, client.info, client.log_level):
             meta = meta.with_member(key, value)
     return meta if call.progress_token is None else meta.with_member(META_PROGRESS, identity)
 

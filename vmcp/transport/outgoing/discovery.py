@@ -5,10 +5,27 @@ from __future__ import annotations
 from vmcp.model.inventory import Era, Peer
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split, split_array, unquote
-from vmcp.protocol.failures import HEADER_MISMATCH, MISSING_CAPABILITY, BackendFailed
+from vmcp.protocol.failures import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    BackendFailed,
+)
 from vmcp.protocol.methods import META_SERVER_INFO, STATELESS_VERSION
 from vmcp.transport.outgoing import answers
 from vmcp.transport.outgoing.speech import EraContradicted, Refused
+
+
+def is_welcome(refused: jsonrpc.Response) -> bool:
+    """Tell whether a server refuses a version, and lists the very one that it was asked in."""
+    if answers.code(refused) != UNSUPPORTED_VERSION:
+        return False
+    try:
+        told = split(split(refused.payload).get(b'"data"') or b"{}")
+        versions = split_array(told.get(b'"supported"') or b"[]")
+        return STATELESS_VERSION in map(unquote, versions)
+    except MalformedJson:
+        return False
 
 
 def peer_of(found: jsonrpc.Response, backend: str) -> Peer:

@@ -13,6 +13,7 @@ from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.methods import SESSIONED_VERSIONS
+from vmcp.protocol.tasks import without_tasks
 from vmcp.transport.outgoing import answers
 from vmcp.transport.outgoing.identity import Ids
 from vmcp.transport.outgoing.pipe import HttpPipe
@@ -79,7 +80,8 @@ def params(capabilities: bytes, info: bytes, version: str) -> bytes:
     """Write the params of `initialize`."""
     return b'{"protocolVersion":%b,"capabilities":%b,"clientInfo":%b}' % (
         quote(version),
-        capabilities,
+        # Tasks of a client are made by a backend, and followed by it in ways that are not carried.
+        without_tasks(capabilities),
         info,
     )
 

@@ -1,4 +1,4 @@
-"""Connect to a backend over streamable HTTP: tell its era once, remember it, correct it when contradicted."""
+"""Connect to a backend over HTTP: tell its era and transport once, remember it, correct it when contradicted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.net.client import HttpClient
 from vmcp.protocol.failures import BackendFailed
 from vmcp.transport.outgoing.errands import Errands
+from vmcp.transport.outgoing.httpsse import SessionedSse
 from vmcp.transport.outgoing.identity import Ids
-from vmcp.transport.outgoing.pipe import HttpPipe
+from vmcp.transport.outgoing.pipe import HttpPipe, Rejected
 from vmcp.transport.outgoing.sessioned import SessionedHttp
 from vmcp.transport.outgoing.speech import EraContradicted, Speech
 from vmcp.transport.outgoing.stateless import StatelessHttp
 
 _FAREWELL_SECONDS = 2.0
+# How a server of the older transport refuses to be sent a message at the URL of its stream.
+_OTHER_TRANSPORT = (400, 404, 405)
+
+HttpSpeech = StatelessHttp | SessionedHttp | SessionedSse
 
 
 class HttpConnector:
@@ -29,10 +34,12 @@ class HttpConnector:
         ids = Ids()
         self._stateless = StatelessHttp(backend, pipe, ids)
         self._sessioned = SessionedHttp(backend, pipe, ids, errands)
-        # The stateless era is asked for first; after that the one that was found.
-        self._order: tuple[StatelessHttp | SessionedHttp, StatelessHttp | SessionedHttp] = (
-            self._stateless,
-            self._sessioned,
+        self._older = SessionedSse(backend, pipe, ids, errands)
+        # The stateless era is asked for first; after that what was found.
+        self._order: tuple[HttpSpeech, ...] = (
+            (self._older,)
+            if endpoint.transport == "sse"
+            else (self._stateless, self._sessioned, self._older)
         )
 
     @asynccontextmanager
@@ -47,11 +54,24 @@ class HttpConnector:
                 async with asyncio.timeout(_FAREWELL_SECONDS):
                     await speech.close()
 
-    async def _open(self) -> StatelessHttp | SessionedHttp:
-        likely, other = self._order
-        try:
-            await likely.open()
-        except EraContradicted:
-            await other.open()
-            self._order = (other, likely)
-        return self._order[0]
+    async def _open(self) -> HttpSpeech:
+        refused: EraContradicted | Rejected | None = None
+        for speech in self._order:
+            try:
+                await speech.open()
+            except EraContradicted as error:
+                # Of the newer transport is told what is wrong with it, where the older one is no way either.
+                refused = refused if refused and speech is self._older else error
+            except Rejected as error:
+                if error.told not in _OTHER_TRANSPORT or speech is not self._sessioned:
+                    raise
+                refused = error
+            except BackendFailed:
+                # What does not answer as the older transport may be a stream that never says anything.
+                if refused is not None and speech is self._older:
+                    break
+                raise
+            else:
+                self._order = (speech, *(each for each in self._order if each is not speech))
+                return speech
+        raise refused or EraContradicted("it speaks neither era")

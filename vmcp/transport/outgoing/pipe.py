@@ -24,6 +24,14 @@ _MOST_REDIRECTS = 3
 _REFUSAL_LIMIT = 64 * 2**10
 
 
+class Rejected(BackendFailed):
+    """An answer whose status alone says that the request is none for this server."""
+
+    def __init__(self, backend: str, status: int) -> None:
+        super().__init__(backend, "Rejected", f"it answered with status {status}.")
+        self.told = status
+
+
 class HttpPipe:
     """Send requests to the backend's URL with all that its configuration adds to them."""
 
@@ -51,6 +59,27 @@ class HttpPipe:
     async def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a message and return the head of the answer; raise BackendFailed."""
         return await self._send("POST", headers, body)
+
+    async def post_to(self, url: Url, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Send a message to another URL of the same origin; a redirect is an answer like any other."""
+        try:
+            return await self._http.send("POST", url, headers, body, self._ca_bundle)
+        except NetError as error:
+            raise lost(self.name, error) from None
+
+    def beside(self, reference: str) -> Url:
+        """Return the URL that a reference names, seen from ours; raise BackendFailed for another origin."""
+        try:
+            found = self._url.join(reference)
+        except ValueError:
+            raise BackendFailed(self.name, "InvalidAnswer", "its endpoint is no URL.") from None
+        if found.origin != self._url.origin:
+            raise BackendFailed(
+                self.name,
+                "InvalidAnswer",
+                "its endpoint is of another origin, which no credential leaves for.",
+            )
+        return found
 
     async def get(self, headers: Mapping[str, str]) -> Response:
         """Ask for the stream of a session; raise BackendFailed."""
@@ -100,18 +129,21 @@ class HttpPipe:
             raise lost(self.name, error) from None
 
     @asynccontextmanager
-    async def messages(self, response: Response) -> AsyncIterator[AsyncIterator[jsonrpc.Message]]:
+    async def messages(
+        self, response: Response, progress: answers.Progress | None = None
+    ) -> AsyncIterator[AsyncIterator[jsonrpc.Message]]:
         """Give the messages of an event stream; the stream is closed at the end of the block."""
         try:
             async with (
-                aclosing(self._chunks(response)) as chunks,
-                aclosing(answers.stream(chunks, self.name)) as found,
+                aclosing(self.chunks(response)) as chunks,
+                aclosing(answers.stream(chunks, self.name, progress)) as found,
             ):
                 yield found
         finally:
             response.close()
 
-    async def _chunks(self, response: Response) -> AsyncGenerator[bytes, None]:
+    async def chunks(self, response: Response) -> AsyncGenerator[bytes, None]:
+        """Yield the body of an answer as it comes; raise BackendFailed."""
         try:
             async for chunk in response.chunks():
                 yield chunk
@@ -224,4 +256,4 @@ def refusal(name: str, response: Response) -> BackendFailed:
         return BackendFailed(name, "SelfReference", "its url leads back to this gateway.")
     if status == 200:
         return BackendFailed(name, "InvalidAnswer", "the answer is no JSON-RPC message.")
-    return BackendFailed(name, "Rejected", f"it answered with status {status}.")
+    return Rejected(name, status)

@@ -21,7 +21,7 @@ from typing import Protocol, cast
 
 from vmcp.model.backend import StdioEndpoint
 from vmcp.protocol.failures import BackendFailed
-from vmcp.transport.outgoing.lines import Lines, Overlong
+from vmcp.protocol.lines import Lines, Overlong
 from vmcp.transport.outgoing.stderr import Stderr
 
 LINE_LIMIT = 16 * 2**20

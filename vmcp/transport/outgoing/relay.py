@@ -12,6 +12,8 @@ from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.protocol.methods import ASKS
 from vmcp.transport.outgoing import answers
 
+CANCELLED = "notifications/cancelled"
+
 SendAnswer = Callable[[bytes, Answer], Awaitable[None]]
 
 NO_ROOTS = Answer(b'{"roots":[]}')
@@ -39,7 +41,7 @@ async def follow(
         try:
             async for message in messages:
                 if isinstance(message, jsonrpc.Request):
-                    asks[message.id] = tasks.create_task(_ask(message, reply, send))
+                    asks[message.id] = tasks.create_task(ask(message, reply, send))
                 elif isinstance(message, jsonrpc.Notification):
                     await _notified(message, call, reply, asks)
                 elif answers.is_for(message, identity):
@@ -56,7 +58,7 @@ async def follow(
 async def _notified(
     message: jsonrpc.Notification, call: Call, reply: Reply, asks: dict[bytes, asyncio.Task[None]]
 ) -> None:
-    if message.method == "notifications/cancelled":
+    if message.method == CANCELLED:
         if (identity := message.params.get(b'"requestId"')) is not None:
             _drop(asks, identity)
     elif (note := answers.note(call, message)) is not None:
@@ -69,7 +71,8 @@ def _drop(asks: dict[bytes, asyncio.Task[None]], only: bytes | None = None) -> N
             task.cancel()
 
 
-async def _ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
+async def ask(asked: jsonrpc.Request, reply: Reply, send: SendAnswer) -> None:
+    """Put a backend's request to the client of a call, and send what it answers."""
     answer = await _answer(asked, reply)
     try:
         await send(asked.id, answer)

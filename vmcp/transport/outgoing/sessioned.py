@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, aclosing, nullcontext
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
@@ -13,7 +14,7 @@ from vmcp.model.inventory import Era, Peer
 from vmcp.net.http1 import Response
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done
-from vmcp.protocol.document import quote, split
+from vmcp.protocol.document import quote
 from vmcp.protocol.failures import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
@@ -24,8 +25,10 @@ from vmcp.protocol.methods import NEWEST_SESSIONED
 from vmcp.transport.outgoing import answers, compose, handshake, relay
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.handshake import BackendSession
+from vmcp.transport.outgoing.hearing import Hearing, is_worth_it
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
+from vmcp.transport.outgoing.resumption import resumed
 from vmcp.transport.outgoing.sessions import Sessions
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
 
@@ -61,6 +64,7 @@ class SessionedHttp:
         self._errands = errands
         self._own: BackendSession | None = None
         self._sessions = Sessions(self._open_for, self._farewell)
+        self._hearings: dict[BackendSession, tuple[Hearing, asyncio.Task[None]]] = {}
 
     async def open(self) -> Peer:
         """Open our own session; raise BackendFailed, or EraContradicted if the backend refuses."""
@@ -71,6 +75,8 @@ class SessionedHttp:
         except EraContradicted:
             # Whoever is there now knows nothing of the sessions of clients.
             self._sessions.forget_all()
+            for session in tuple(self._hearings):
+                self._deafen(session)
             raise
         await handshake.initialized(self._pipe, self._own)
         return self._own.peer
@@ -154,6 +160,7 @@ class SessionedHttp:
             return await self._call_in(session, call, reply)
         except SessionGone:
             self._sessions.lose(client, session)
+            self._deafen(session)
         return await self._call_in_new(await self._sessions.of(client), call, reply)
 
     async def _call_in_new(self, session: BackendSession, call: Call, reply: Reply) -> Done | Ask:
@@ -184,7 +191,31 @@ class SessionedHttp:
         finally:
             self._farewell(session)
 
+    async def _hear(self, session: BackendSession) -> None:
+        """Open the stream of a client's session: some servers put there what a call needs to know."""
+
+        async def send(asked: bytes, answer: Answer) -> None:
+            await self._send_answer(session, asked, answer)
+
+        hearing = Hearing(self._pipe, session, send)
+        if (task := self._errands.keep(hearing.run())) is None:
+            return
+        self._hearings[session] = hearing, task
+        task.add_done_callback(lambda _: self._hearings.pop(session, None))
+        await hearing.begun()
+
+    def _deafen(self, session: BackendSession) -> None:
+        if session in self._hearings:
+            self._hearings.pop(session)[1].cancel()
+
+    def _during(
+        self, session: BackendSession, call: Call, reply: Reply
+    ) -> AbstractContextManager[None]:
+        found = self._hearings.get(session)
+        return nullcontext() if found is None else found[0].during(call, reply)
+
     def _farewell(self, session: BackendSession) -> None:
+        self._deafen(session)
         self._errands.start(handshake.end(self._pipe, session))
 
     async def _open_for(self, client: Client) -> BackendSession:
@@ -212,6 +243,7 @@ class SessionedHttp:
                 wanted.set_exception(error)
             return
         if wanted.done():
+            self._deafen(session)
             await handshake.end(self._pipe, session)
         else:
             wanted.set_result(session)
@@ -219,14 +251,15 @@ class SessionedHttp:
     async def _opened(
         self, wanted: asyncio.Future[BackendSession], client: Client
     ) -> BackendSession:
-        capabilities = compose.declared(client, Era.SESSIONED, split(client.capabilities))
         version = client.version if client.era is Era.SESSIONED else NEWEST_SESSIONED
         session = await handshake.initialize(
-            self._pipe, self._ids, capabilities, client.info or OUR_INFO, version
+            self._pipe, self._ids, client.capabilities, client.info or OUR_INFO, version
         )
         if not wanted.done():
             await handshake.initialized(self._pipe, session)
             await self._set_level(session, client)
+            if session.id is not None and is_worth_it(client.capabilities):
+                await self._hear(session)
         return session
 
     async def _set_level(self, session: BackendSession, client: Client) -> None:
@@ -250,10 +283,11 @@ class SessionedHttp:
             headers = {**headers, **travelling}
         session.begin()
         try:
-            response = await self._pipe.post(body, headers)
-            if response.status == 200 and response.content_type == EVENTS:
-                return await self._follow(session, response, identity, call, reply)
-            return answers.end(await self._answer(session, response, identity))
+            with self._during(session, call, reply):
+                response = await self._pipe.post(body, headers)
+                if response.status == 200 and response.content_type == EVENTS:
+                    return await self._follow(session, response, identity, call, reply)
+                return answers.end(await self._answer(session, response, identity))
         except asyncio.CancelledError:
             session.begin()
             self._errands.start(self._cancel(session, identity))
@@ -267,7 +301,7 @@ class SessionedHttp:
         async def send(asked: bytes, answer: Answer) -> None:
             await self._send_answer(session, asked, answer)
 
-        async with self._pipe.messages(response) as messages:
+        async with aclosing(resumed(self._pipe, session, response, reply)) as messages:
             done = await relay.follow(messages, identity, call, reply, send)
         if done is None:
             raise BackendFailed(
@@ -316,4 +350,5 @@ class SessionedHttp:
     async def release(self, client: Client) -> None:
         """End the client's session at the backend."""
         if (session := self._sessions.take(client)) is not None:
+            self._deafen(session)
             await handshake.end(self._pipe, session)

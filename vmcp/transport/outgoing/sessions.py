@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 from vmcp.gateway.turns import Turns
 from vmcp.protocol.call import Client
-from vmcp.transport.outgoing.handshake import BackendSession
 
 # Sessions that clients without one share, by caller and declared capabilities; past that the oldest one ends.
 _MOST_SHARED = 256
 
 Key = Client | tuple[object, bytes]
+S = TypeVar("S")
 
 
-class Sessions:
+class Sessions(Generic[S]):
     """Keep the sessions by their keys; each is opened by one of those who want it, the others wait."""
 
     def __init__(
         self,
-        opened: Callable[[Client], Awaitable[BackendSession]],
-        ended: Callable[[BackendSession], None],
+        opened: Callable[[Client], Awaitable[S]],
+        ended: Callable[[S], None],
     ) -> None:
         self._open = opened
         self._end = ended
-        self._kept: dict[Key, BackendSession] = {}
+        self._kept: dict[Key, S] = {}
         self._turns: Turns[Key] = Turns()
 
-    def known(self, client: Client) -> BackendSession | None:
+    def known(self, client: Client) -> S | None:
         """Return the session of a client, None where none is open."""
         return self._kept.get(_key(client))
 
-    async def of(self, client: Client) -> BackendSession:
+    async def of(self, client: Client) -> S:
         """Return the session of a client, opened now where there was none."""
         key = _key(client)
         async with self._turns.of(key):
@@ -41,7 +42,7 @@ class Sessions:
                 self._keep(key, known, client)
         return known
 
-    def _keep(self, key: Key, session: BackendSession, client: Client) -> None:
+    def _keep(self, key: Key, session: S, client: Client) -> None:
         if client.has_ended:
             self._end(session)
             return
@@ -50,13 +51,13 @@ class Sessions:
         if len(shared) > _MOST_SHARED:
             self._end(self._kept.pop(shared[0]))
 
-    def lose(self, client: Client, session: BackendSession) -> None:
+    def lose(self, client: Client, session: S) -> None:
         """Forget a session that is gone, unless another one has taken its place."""
         key = _key(client)
         if self._kept.get(key) is session:
             del self._kept[key]
 
-    def take(self, client: Client) -> BackendSession | None:
+    def take(self, client: Client) -> S | None:
         """Return the session of a client and keep it no more."""
         return self._kept.pop(_key(client), None)
 

@@ -17,7 +17,7 @@ from vmcp.net.http1 import Response
 from vmcp.protocol import headers as header_values
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import EMPTY, MalformedJson, split, unquote
+from vmcp.protocol.document import EMPTY, MalformedJson, unquote
 from vmcp.protocol.failures import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -27,7 +27,7 @@ from vmcp.protocol.failures import (
 )
 from vmcp.protocol.methods import NAMED, STATELESS_VERSION
 from vmcp.transport.outgoing import answers, compose
-from vmcp.transport.outgoing.discovery import honoured, peer_of
+from vmcp.transport.outgoing.discovery import honoured, is_welcome, peer_of
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
@@ -77,6 +77,8 @@ class StatelessHttp:
         try:
             async with asyncio.timeout(_DISCOVER_SECONDS):
                 found = await self._exchange("server/discover", EMPTY)
+                if is_welcome(found):
+                    found = await self._exchange("server/discover", EMPTY)
             self._peer = peer_of(found, self._pipe.name)
         except TimeoutError:
             raise EraContradicted("server/discover was not answered") from None
@@ -122,8 +124,7 @@ class StatelessHttp:
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; leaving before its end closes the stream, which cancels it at the backend."""
         identity = self._ids.next()
-        capabilities = self._capabilities(call.client)
-        body = compose.stateless(call, identity, capabilities)
+        body = compose.stateless(call, identity)
         headers = self._headers(call.method, call.params)
         headers.update(self._travelling(call.headers))
         response = await self._pipe.post(body, headers)
@@ -141,11 +142,6 @@ class StatelessHttp:
             raise BackendFailed(
                 self._pipe.name, "InvalidAnswer", "its input_required is malformed."
             ) from None
-
-    def _capabilities(self, client: Client) -> bytes:
-        if client.era is Era.STATELESS:
-            return client.capabilities
-        return compose.declared(client, Era.STATELESS, split(client.capabilities))
 
     def _travelling(self, headers: Mapping[str, str]) -> dict[str, str]:
         found = self._pipe.travelling(headers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from vmcp.transport.outgoing.lines import Lines, Overlong
+from vmcp.protocol.lines import Lines, Overlong
 
 log = logging.getLogger(__name__)
 

@@ -25,6 +25,10 @@ from vmcp.transport.outgoing.speech import Hear, Refused
 log = logging.getLogger(__name__)
 
 
+# What we say of ourselves when the session is everybody's.
+OURS = handshake.params(compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED)
+
+
 class SessionedStdio:
     """An open session; a process has but one, so it is ours and every client's."""
 
@@ -95,11 +99,10 @@ class SessionedStdio:
 
 
 async def initialize(
-    backend: Backend, channel: Channel, levels: Levels, seconds: float
+    backend: Backend, channel: Channel, levels: Levels, seconds: float, params: bytes = OURS
 ) -> SessionedStdio:
     """Open the session; raise BackendFailed, or EraContradicted where `initialize` is refused."""
     channel.answers_requests = True
-    params = handshake.params(compose.WIDEST_CAPABILITIES, OUR_INFO, NEWEST_SESSIONED)
 
     def body(identity: bytes) -> bytes:
         return jsonrpc.request(identity, b'"initialize"', params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from vmcp.gateway.capabilities import takes_subscriptions
 from vmcp.gateway.ports import Reply
@@ -11,7 +12,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Peer
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
-from vmcp.protocol.document import EMPTY, MalformedJson, split
+from vmcp.protocol.document import EMPTY, MalformedJson
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.transport.outgoing import answers, compose
 from vmcp.transport.outgoing.channel import ACKNOWLEDGED, CANCELLED, Channel, Exchange
@@ -39,14 +40,7 @@ class StatelessStdio:
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; what the server wants of the client ends it as an Ask."""
-        client = call.client
-        own = EMPTY if client.era is Era.STATELESS else split(client.capabilities)
-        capabilities = compose.declared(client, Era.STATELESS, own)
-
-        def body(identity: bytes) -> bytes:
-            return compose.stateless(call, identity, capabilities)
-
-        async with self._channel.exchange(body, call) as exchange:
+        async with self._channel.exchange(partial(compose.stateless, call), call) as exchange:
             found = await _followed(exchange, call, reply)
         try:
             return answers.input_required(found) or answers.end(found)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmcp.transport.outgoing.lines import Lines, Overlong, answered_id
+from vmcp.protocol.lines import Lines, Overlong, answered_id
 
 LIMIT = 100
 
@@ -86,3 +86,46 @@ def test_an_id_within_the_result_is_never_taken_for_that_of_the_answer(
     message = json.dumps({"result": result, "jsonrpc": "2.0", "id": 7}).encode()
 
     assert answered_id(message, message) == b"7"
+
+
+WHOLE = b'{"id":1}\r\n\n' + b"h" * (LIMIT + 1) + b'"\xc3\xa9"\n ping \nrest'
+
+
+def told(lines: list[bytes | Overlong], limit: int) -> list[bytes | tuple[bytes, bytes]]:
+    """Return lines as far as they are promised: of one that is too long, the bytes up to the limit and its end."""
+    return [
+        (line.head[:limit], line.tail) if isinstance(line, Overlong) else line for line in lines
+    ]
+
+
+@pytest.mark.parametrize("place", range(len(WHOLE) + 1))
+def test_lines_may_be_cut_at_every_byte(place: int) -> None:
+    parser = Lines(LIMIT)
+
+    found = [*parser.feed(WHOLE[:place]), *parser.feed(b""), *parser.feed(WHOLE[place:])]
+
+    assert told(found, LIMIT) == told(Lines(LIMIT).feed(WHOLE), LIMIT)
+
+
+def test_lines_may_come_byte_by_byte() -> None:
+    parser = Lines(LIMIT)
+
+    found = [line for at in range(len(WHOLE)) for line in parser.feed(WHOLE[at : at + 1])]
+
+    assert told(found, LIMIT) == told(Lines(LIMIT).feed(WHOLE), LIMIT)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=12))
+def test_cutting_lines_raises_nothing_and_depends_on_no_chunk(chunks: list[bytes]) -> None:
+    parser = Lines(20)
+
+    found = [line for chunk in chunks for line in parser.feed(chunk)]
+
+    assert told(found, 20) == told(Lines(20).feed(b"".join(chunks)), 20)
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_looking_for_an_id_raises_nothing(head: bytes, tail: bytes) -> None:
+    found = answered_id(b'{"id":1,' + head, tail)
+
+    assert found is None or found.isdigit()

@@ -1,0 +1,50 @@
+"""The operations port: health, status, and the page where it is shown."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from vmcp.gateway.browse import Browser
+from vmcp.gateway.core import Gateway
+from vmcp.gateway.status import live, status
+from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
+from vmcp.transport.incoming.front import health_routes
+from vmcp.transport.incoming.limits import Doors, Refused
+from vmcp.transport.incoming.page.routes import routes
+
+_REFUSALS = {
+    403: "Other websites may not read this port.",
+    421: "This port listens on loopback: call it by 127.0.0.1 or localhost.",
+}
+_FREE = frozenset(("/health", "/readyz"))
+
+
+class Operations:
+    """The ASGI application of the operations port.
+
+    What it shows is checked for Host and Origin: a website must not read it through somebody's browser.
+    """
+
+    def __init__(self, gateway: Gateway, name: str, doors: Doors, *, shows_page: bool) -> None:
+        async def show(_request: Request) -> Response:
+            return Response(status(gateway, name), media_type="application/json")
+
+        found = [*health_routes(lambda: gateway.readiness.is_ready), Route("/status", show)]
+        if shows_page:
+            browser = Browser(gateway.registry, gateway.inventories, gateway.views)
+            found += routes(lambda revision: live(gateway, name, revision), browser)
+        self._doors = doors
+        self._app = Starlette(routes=found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and scope["path"] not in _FREE:
+            try:
+                self._doors.check(Request(scope).headers)
+            except Refused as refused:
+                await refuse(send, refused.status, _REFUSALS[refused.status])
+                return
+        await self._app(scope, receive, send)
