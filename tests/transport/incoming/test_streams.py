@@ -8,22 +8,24 @@ import json
 from tests.gateway.builders import session_client
 from tests.support.virtual_time import HandClock, in_virtual_time
 from tests.transport.incoming.wires import Wire
+from vmcp.gateway.replay import Archive
 from vmcp.gateway.sessions import Session
 from vmcp.protocol.call import Ask, Live, Note, Request
+from vmcp.protocol.sse import Parser
 from vmcp.transport.incoming.keeper import Keeper
-from vmcp.transport.incoming.sessioned import SessionedAnswer
+from vmcp.transport.incoming.streams import SessionedAnswer
 
 ASK = Ask((Request("q1", "elicitation/create", b'{"message":"?"}'),), Live())
 
 
 def made(wire: Wire, accept: str | None = None) -> SessionedAnswer:
-    session = Session("s", session_client(), {}, 0.0)
-    return SessionedAnswer(wire.request(accept), Keeper(HandClock()), session)
+    clock = HandClock()
+    session = Session("s", session_client(), {}, 0.0, Archive(clock))
+    return SessionedAnswer(wire.request(accept), Keeper(clock), session, b"1")
 
 
 def messages(wire: Wire) -> list[dict[str, object]]:
-    lines = wire.body.decode().split("\n\n")
-    return [json.loads(line.removeprefix("data: ")) for line in lines if line]
+    return [json.loads(event.data) for event in Parser(2**20).feed(wire.body) if event.data]
 
 
 @in_virtual_time
