@@ -70,6 +70,7 @@ class Held:
         self.client = call.client
         self.asking: asyncio.Task[None] | None = None
         self.is_told_to_end = False
+        self.times_asked = 0
         self._era = era
         self._tasks = tasks
         self._reply = reply
@@ -93,6 +94,7 @@ class Held:
 
     def ask(self) -> None:
         """Have it ask its client, in the way of the backend's era."""
+        self.times_asked += 1
         message = json.dumps({"message": str(self.number), "requestedSchema": {}}).encode()
         wanted = (Request("it", ELICIT, message),)
         if self._era is Era.SESSIONED:

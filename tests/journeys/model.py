@@ -71,7 +71,8 @@ class Play:
         self.gone: list[Peer] = []
         # The request that stands for a call at a backend, by the call's number.
         self.standing: dict[int, Asked] = {}
-        self.parked: list[tuple[int, str, str]] = []
+        # The states that clients were given: the number of the call, how often it had asked, and the state.
+        self.parked: list[tuple[int, int, str]] = []
         self._number = 0
 
     # Requests.
@@ -179,10 +180,13 @@ class Play:
         await self.settle(0)
         if not self.parked:
             return
-        number, backend, state = self.parked[pick % len(self.parked)]
-        waits = any(held.number == number and held.is_asking for held in self.world.held())
+        number, times, state = self.parked[pick % len(self.parked)]
+        waits = any(
+            (held.number, held.times_asked) == (number, times) and held.is_asking
+            for held in self.world.held()
+        )
         responses = {"it": {"action": "accept", "content": {}}} if pick % 3 else {}
-        params = {"name": f"{backend}_hold", "arguments": {"n": number}}
+        params = {"name": "kept_hold", "arguments": {"n": number}}
         more = {"inputResponses": responses, "requestState": state}
         asked = self._send(self.bare, "tools/call", {**params, **more})
         if waits and responses and not self.is_stood_for(number):
@@ -316,7 +320,9 @@ class Play:
                 state = message.get("result", {}).get("requestState")
                 if state is not None and state not in known:
                     wanted = message["result"]["inputRequests"]["it"]["params"]
-                    self.parked.append((int(wanted["message"]), "kept", state))
+                    number = int(wanted["message"])
+                    asked_by = [held for held in self.world.held() if held.number == number]
+                    self.parked.append((number, sum(held.times_asked for held in asked_by), state))
                     known.add(state)
 
     def check(self) -> None:

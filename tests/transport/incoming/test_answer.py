@@ -154,3 +154,14 @@ async def test_a_client_that_has_left_is_sent_no_comments(clock: HandClock, keep
 
     assert answer.has_left
     assert not answer.is_due(clock.monotonic())
+
+
+async def test_what_is_said_after_the_end_is_dropped(keeper: Keeper) -> None:
+    wire = Wire()
+    answer = HttpAnswer(wire.request(), keeper)
+    await answer.event(b"1")
+    await answer.close()
+
+    await answer.event(b"2")
+
+    assert wire.body == b"data: 1\n\n"

@@ -64,6 +64,9 @@ class HttpAnswer:
         await self._chunk(sse.render(message))
 
     async def _chunk(self, chunk: bytes) -> None:
+        if self._is_shut:
+            # A question that is withdrawn while its call is cancelled may speak up after the end.
+            return
         self._last = self._keeper.now()
         if not self._started:
             chunk = self._opening() + chunk
