@@ -55,6 +55,11 @@ class Catalog:
     _routes: tuple[Route, ...] = field(default=(), repr=False)
     _only_reader: Reader | None = field(default=None, repr=False)
 
+    @property
+    def has_only_reader(self) -> bool:
+        """Whether one backend alone has resources: it reads every URI that nobody lists."""
+        return self._only_reader is not None
+
     def tool(self, name: str) -> Entry | None:
         """Return the tool that clients call by this name."""
         return self.tools.get(name)

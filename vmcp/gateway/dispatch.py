@@ -82,7 +82,8 @@ class Dispatch:
         call = _for_headers(call, entry)
         done = await self._forward(call, _NAME, entry, reply)
         if not done.is_error:
-            self._links.learn(_holder(call.client), entry.backend, done.payload)
+            if not catalog.has_only_reader:
+                self._links.learn(_holder(call.client), entry.backend, done.payload)
             return await self._tasks.made(call, entry.backend, done, reply)
         return done
 

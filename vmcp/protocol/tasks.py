@@ -8,6 +8,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Peer
 from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import InvalidParams
+from vmcp.protocol.results import is_plain
 
 EXTENSION_NAME = "io.modelcontextprotocol/tasks"
 EXTENSION = b'"io.modelcontextprotocol/tasks"'
@@ -50,7 +51,7 @@ def read(raw: bytes, era: Era) -> Task | None:
 
 def created(result: bytes, era: Era) -> Task | None:
     """Return the task that a tool made instead of its result; most results name none, and cost one search."""
-    if _ID not in result:
+    if is_plain(result, era) or _ID not in result:
         return None
     members = _members(result)
     if era is Era.STATELESS:

@@ -12,6 +12,7 @@ from vmcp.protocol.call import Ask, Call, Client, Done, Note, Request, Retry
 from vmcp.protocol.document import MalformedJson, split, split_array, unquote
 from vmcp.protocol.failures import INTERNAL_ERROR, BackendFailed, Failure
 from vmcp.protocol.loglevels import wants
+from vmcp.protocol.results import is_plain
 from vmcp.protocol.sse import EventTooLarge, Parser
 from vmcp.transport.outgoing.speech import Refused
 
@@ -105,7 +106,9 @@ def _code(members: Document) -> int:
 
 def input_required(found: jsonrpc.Response) -> Ask | None:
     """Return the Ask that a stateless result is, None where it is a result for good."""
-    if found.is_error or b'"input_required"' not in found.payload:
+    if found.is_error or is_plain(found.payload, Era.STATELESS):
+        return None
+    if b'"input_required"' not in found.payload:
         return None
     members = split(found.payload)
     if members.get(b'"resultType"') != b'"input_required"':
