@@ -368,3 +368,21 @@ async def test_what_concerns_a_client_is_passed_on_where_there_is_a_connection()
             await each.release(client)
 
     assert world.told == ["notifications/x", "error", "release"]
+
+
+@in_virtual_time
+async def test_a_call_that_is_answered_ends_the_wait_for_a_backend_that_is_back() -> None:
+    world = FakeBackend()
+    async with keeping(world) as keeper:
+        world.connect_failure = LOST
+        world.speech.break_off(LOST)
+        await asyncio.sleep(100)
+        world.connect_failure = None
+        world.tools.append("two")
+        began = world.time()
+
+        assert await keeper.call(call_of("tools/call", session_client()), FakeReply()) == OK
+        await asyncio.sleep(0.5)
+
+        assert world.found[-1] == "one,two"
+        assert world.tried[-1] == began

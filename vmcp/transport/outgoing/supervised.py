@@ -65,6 +65,7 @@ class SupervisedBackend:
         self._known: Inventory | None = None
         self._uris: set[str] = set()
         self._has_listened = False
+        self._is_waiting = False
 
     async def run(self) -> None:
         """Keep the connection until cancelled."""
@@ -83,12 +84,15 @@ class SupervisedBackend:
                 wait = min(wait * 2, _LONGEST_WAIT)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait before the next attempt, or until a call shows that the backend is another one now."""
+        """Wait before the next attempt, or until a call shows that the backend is back, or another one now."""
+        self._is_waiting = True
         try:
             async with asyncio.timeout(seconds):
                 await self._again.wait()
         except TimeoutError:
             return
+        finally:
+            self._is_waiting = False
         self._again.clear()
 
     async def _attempt(self) -> float:
@@ -157,12 +161,17 @@ class SupervisedBackend:
         """Carry a call; where the backend has changed its era it is connected anew, once."""
         speech = await self._speaking()
         try:
-            return await speech.call(call, reply)
+            end = await speech.call(call, reply)
         except EraContradicted as error:
-            end = error.end
-        now = await self._reconnected(speech)
-        if end is not None and now.peer.era is speech.peer.era:
+            contradiction = error.end
+        else:
+            if self._is_waiting:
+                # It answers, so it is back: our own connection need not wait any longer.
+                self._again.set()
             return end
+        now = await self._reconnected(speech)
+        if contradiction is not None and now.peer.era is speech.peer.era:
+            return contradiction
         try:
             return await now.call(call, reply)
         except EraContradicted as error:
