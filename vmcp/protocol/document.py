@@ -49,7 +49,9 @@ def split(raw: bytes) -> Document:
         found = _members.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return _split_slowly(raw)
-    members = tuple([(_keys.get(key) or _key(key), bytes(value)) for key, value in found.items()])
+    members = tuple(
+        [(_keys.get(key) or quote_name(key), bytes(value)) for key, value in found.items()]
+    )
     if len(raw) == 1 + sum([len(key) + len(value) + 2 for key, value in members]) or raw == b"{}":
         return Document(members)
     # White space, an escaped key or a duplicate: the lengths do not add up.
@@ -100,7 +102,8 @@ def is_object(raw: bytes) -> bool:
     return raw.lstrip(_SPACE)[:1] == b"{"
 
 
-def _key(key: str) -> bytes:
+def quote_name(key: str) -> bytes:
+    """Return a key or a method's name as a JSON string; those that repeat are remembered."""
     known = _keys.get(key)
     if known is None:
         known = quote(key)
@@ -181,7 +184,7 @@ def _split_slowly(raw: bytes) -> Document:
         _expect(text, at, ":")
         start = _skip(text, at + 1)
         _, end = _scanned(text, start)
-        members.append((_key(str(key)), text[start:end].encode()))
+        members.append((quote_name(str(key)), text[start:end].encode()))
         at = _skip(text, end)
         closed = _expect(text, at, ",}") == "}"
         at = at if closed else _skip(text, at + 1)

@@ -8,7 +8,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call
-from vmcp.protocol.document import EMPTY, quote
+from vmcp.protocol.document import EMPTY, quote, quote_name
 from vmcp.protocol.methods import (
     META_CAPABILITIES,
     META_CLIENT_INFO,
@@ -21,19 +21,6 @@ from vmcp.protocol.methods import (
 from vmcp.protocol.tasks import without_task, without_tasks
 
 _META = b'"_meta"'
-_methods: dict[str, bytes] = {}
-_MOST_METHODS = 256
-_LONGEST_METHOD = 128
-
-
-def method_json(method: str) -> bytes:
-    """Return a method's name as raw JSON."""
-    known = _methods.get(method)
-    if known is None:
-        known = quote(method)
-        if len(_methods) < _MOST_METHODS and len(method) <= _LONGEST_METHOD:
-            _methods[method] = known
-    return known
 
 
 def sessioned(call: Call, identity: bytes) -> bytes:
@@ -41,7 +28,7 @@ def sessioned(call: Call, identity: bytes) -> bytes:
     params = _params(call, Era.SESSIONED)
     if call.meta is not None and not _is_its_own(call, Era.SESSIONED):
         params = _with_meta(params, _sessioned_meta(call, call.meta, identity))
-    return jsonrpc.request(identity, method_json(call.method), jsonrpc.params_json(params))
+    return jsonrpc.request(identity, quote_name(call.method), jsonrpc.params_json(params))
 
 
 def _params(call: Call, era: Era) -> Document:
@@ -70,7 +57,7 @@ def stateless(call: Call, identity: bytes) -> bytes:
     params = _params(call, Era.STATELESS)
     if not _is_its_own(call, Era.STATELESS):
         params = params.with_member(_META, _stateless_meta(call, identity).join())
-    return jsonrpc.request(identity, method_json(call.method), params.join())
+    return jsonrpc.request(identity, quote_name(call.method), params.join())
 
 
 def _stateless_meta(call: Call, identity: bytes) -> Document:
@@ -104,7 +91,7 @@ def own_request(method: str, identity: bytes, params: Document, era: Era, info: 
     if era is Era.STATELESS:
         meta = Document(stateless_meta(WIDEST_CAPABILITIES, info))
         params = params.with_member(_META, meta.join())
-    return jsonrpc.request(identity, method_json(method), jsonrpc.params_json(params))
+    return jsonrpc.request(identity, quote_name(method), jsonrpc.params_json(params))
 
 
 def subscription(uris: Iterable[str]) -> Document:

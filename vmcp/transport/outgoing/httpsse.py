@@ -15,10 +15,11 @@ from vmcp.net.http1 import Response
 from vmcp.net.url import Url
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
+from vmcp.protocol.document import quote_name
 from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.methods import NEWEST_SESSIONED
 from vmcp.protocol.sse import EventTooLarge, Parser, ServerEvent
-from vmcp.transport.outgoing import answers, compose, handshake, stdio_sessioned
+from vmcp.transport.outgoing import answers, handshake, stdio_sessioned
 from vmcp.transport.outgoing.channel import Channel, Exchange
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
@@ -276,7 +277,7 @@ class SessionedSse:
         """Pass a notification on in the client's session, if one is open."""
         session = self._sessions.known(client)
         if session is not None and not session.link.is_lost:
-            message = jsonrpc.notification(compose.method_json(method), params)
+            message = jsonrpc.notification(quote_name(method), params)
             await session.link.send(message)
 
     async def set_level(self, client: Client) -> None:

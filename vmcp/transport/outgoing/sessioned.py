@@ -14,7 +14,7 @@ from vmcp.model.inventory import Era, Peer
 from vmcp.net.http1 import Response
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done
-from vmcp.protocol.document import quote
+from vmcp.protocol.document import quote, quote_name
 from vmcp.protocol.failures import (
     HEADER_MISMATCH,
     INVALID_REQUEST,
@@ -339,7 +339,7 @@ class SessionedHttp:
     async def notify(self, client: Client, method: str, params: bytes | None) -> None:
         """Pass a notification on in the client's session, if one is open."""
         if (session := self._sessions.known(client)) is not None:
-            body = jsonrpc.notification(compose.method_json(method), params)
+            body = jsonrpc.notification(quote_name(method), params)
             (await self._pipe.post(body, session.headers)).close()
 
     async def set_level(self, client: Client) -> None:
