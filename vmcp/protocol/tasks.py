@@ -61,7 +61,7 @@ def created(result: bytes, era: Era) -> Task | None:
 
 def is_stray(result: bytes) -> bool:
     """Tell whether what should be the result of a tool is a task, in the shape of any era."""
-    if _ID not in result:
+    if is_plain(result, Era.SESSIONED) or _ID not in result:
         return False
     members = _members(result)
     if members.get(_CONTENT) is not None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.dispatch import code_of
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
@@ -177,7 +178,4 @@ def _client(meta: Document) -> Client:
 
 def status_of(done: Done) -> int:
     """Return the HTTP status of an answer that consists of an error alone."""
-    try:
-        return STATELESS_STATUS.get(int(split(done.payload).get(b'"code"') or b"0"), 200)
-    except ValueError:
-        return 200
+    return STATELESS_STATUS.get(code_of(done) or 0, 200)
