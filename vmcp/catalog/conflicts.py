@@ -103,8 +103,13 @@ def _manual(kind: Kind, offered: Sequence[Offer]) -> Bids:
     return Bids(tuple(bids), tuple(found))
 
 
+def prefix_of(backend_name: str, rules: Rules) -> str:
+    """Return what goes before the names of a backend where they get a prefix."""
+    return rules.prefix_format.replace("{workload}", backend_name)
+
+
 def _prefixed(offer: Offer, rules: Rules) -> str:
-    return rules.prefix_format.replace("{workload}", offer.backend.name) + offer.base
+    return prefix_of(offer.backend.name, rules) + offer.base
 
 
 def _prefixed_bid(offer: Offer, rules: Rules) -> Bid:

@@ -37,7 +37,7 @@ def left_out(
     snapshot: Snapshot, inventories: Mapping[ObjectKey, Inventory], catalog: Catalog
 ) -> tuple[LeftOut, ...]:
     """Return what the catalog does not show of the lists that it was built from, in their order."""
-    sentences = _sentences(catalog)
+    known = sentences(catalog)
     listings = (catalog.tools, catalog.prompts, catalog.resources, catalog.templates)
     seen = [{(e.backend, e.own_name) for e in listing.entries} for listing in listings]
     found: list[LeftOut] = []
@@ -48,7 +48,7 @@ def left_out(
         for (kind, listed), shown in zip(_lists(inventory), seen, strict=True):
             for each in (one for one in listed if (backend.key, one.name) not in shown):
                 hidden = _hidden(kind, each.name, backend, snapshot.rules)
-                why = hidden or _dropped(kind, each.name, backend, sentences)
+                why = hidden or " ".join(told(kind, each.name, backend, known)) or _SOON
                 found.append(LeftOut(kind, backend.name, each.name, each.document, why))
     return tuple(found)
 
@@ -60,7 +60,8 @@ def _lists(inventory: Inventory) -> Iterator[tuple[Kind, Iterable[Tool | Named]]
     yield Kind.TEMPLATE, inventory.templates
 
 
-def _sentences(catalog: Catalog) -> Sentences:
+def sentences(catalog: Catalog) -> Sentences:
+    """Return what the problems of a catalog say, sorted, by the backend that they concern."""
     found: dict[ObjectKey, list[str]] = {}
     for problem in catalog.problems:
         found.setdefault(problem.key, []).append(problem.message)
@@ -85,13 +86,14 @@ def _hidden(kind: Kind, own_name: str, backend: Backend, rules: Rules) -> str | 
     return None
 
 
-def _dropped(kind: Kind, own_name: str, backend: Backend, sentences: Sentences) -> str:
-    """Return what the problems say of a thing."""
+def told(kind: Kind, own_name: str, backend: Backend, known: Sentences) -> tuple[str, ...]:
+    """Return what the problems say of one thing."""
     begins = f"{subject(kind, own_name, backend.name)} "
-    messages = sentences.get(backend.key, ())
+    messages = known.get(backend.key, ())
     first = bisect_left(messages, begins)
-    told = takewhile(
-        lambda message: message.startswith(begins),
-        (messages[at] for at in range(first, len(messages))),
+    return tuple(
+        takewhile(
+            lambda message: message.startswith(begins),
+            (messages[at] for at in range(first, len(messages))),
+        )
     )
-    return " ".join(told) or _SOON

@@ -197,3 +197,25 @@ async def test_the_live_state_names_the_revision_of_the_catalog() -> None:
 
         assert live["revision"] == page["revision"]
         assert "problems" not in live
+
+
+async def test_what_a_name_means_is_told() -> None:
+    async with serving_one() as served:
+        app = operations(served, shows_page=False)
+        name = served.gateway.views.catalog.value.tools.names[0]
+
+        told = await ask(app, f"/explain?name={name}")
+
+        (found,) = told.json()["found"]
+        assert (told.status, found["name"], found["backend"]) == (200, name, "a")
+        assert found["why"]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?name=", f"?name={'x' * 8193}"], ids=["none", "empty", "long"]
+)
+async def test_a_name_is_needed_to_explain_one(query: str) -> None:
+    async with serving_one() as served:
+        told = await ask(operations(served), f"/explain{query}")
+
+        assert (told.status, told.body) == (400, b"name must hold 1 to 8192 characters.\n")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from vmcp.gateway.browse import Browser
 from vmcp.gateway.core import Gateway
+from vmcp.gateway.explaining import explained
 from vmcp.gateway.status import live, status
 from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
 from vmcp.transport.incoming.front import health_routes
@@ -20,6 +21,8 @@ _REFUSALS = {
     421: "This port listens on loopback: call it by 127.0.0.1 or localhost.",
 }
 _FREE = frozenset(("/health", "/readyz"))
+# As long as the longest URI that a template is matched with.
+_LONGEST_NAME = 8192
 
 
 class Operations:
@@ -33,6 +36,7 @@ class Operations:
             return Response(status(gateway, name), media_type="application/json")
 
         found = [*health_routes(lambda: gateway.readiness.is_ready), Route("/status", show)]
+        found.append(_explain(gateway))
         if shows_page:
             browser = Browser(gateway.registry, gateway.inventories, gateway.views)
             found += routes(lambda revision: live(gateway, name, revision), browser)
@@ -48,3 +52,14 @@ class Operations:
                 await refuse(send, refused.status, _REFUSALS[refused.status])
                 return
         await self._app(scope, receive, send)
+
+
+def _explain(gateway: Gateway) -> Route:
+    async def show(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        if not 0 < len(name) <= _LONGEST_NAME:
+            told = f"name must hold 1 to {_LONGEST_NAME} characters.\n"
+            return PlainTextResponse(told, 400)
+        return Response(await explained(gateway, name), media_type="application/json")
+
+    return Route("/explain", show)
