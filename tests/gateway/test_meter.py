@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmcp.gateway.meter import Figures, Meter
+from vmcp.gateway.meter import BOUNDS_SECONDS, CANCELLED, ERROR, FAILED, OK, OTHER, Figures, Meter
 
 START = 1000.0
 
@@ -12,7 +12,7 @@ START = 1000.0
 def shown(*seconds: float, failures: int = 0, now: float = START + 30) -> Figures:
     meter = Meter(START)
     for number, each in enumerate(seconds):
-        meter.count(now - each, now, is_failure=number < failures)
+        meter.count("tools/call", now - each, now, FAILED if number < failures else OK)
     return meter.figures(now)
 
 
@@ -50,7 +50,7 @@ def test_times_out_of_bounds_are_counted_too(seconds: float) -> None:
 
 def test_what_is_older_than_a_minute_counts_in_the_totals_alone() -> None:
     meter = Meter(START)
-    meter.count(START, START + 1, is_failure=True)
+    meter.count("tools/call", START, START + 1, FAILED)
 
     figures = meter.figures(START + 70)
 
@@ -61,9 +61,62 @@ def test_the_rate_of_a_long_run_is_that_of_the_last_minute() -> None:
     meter = Meter(0.0)
     for second in range(1000):
         for _ in range(5):
-            meter.count(second, second + 0.5, is_failure=False)
+            meter.count("tools/call", second, second + 0.5, OK)
 
     figures = meter.figures(1000.0)
 
     assert figures.called == 5000
     assert figures.calls_per_second == pytest.approx(5, rel=0.05)
+
+
+def test_calls_are_counted_by_method_and_by_how_they_end() -> None:
+    meter = Meter(START)
+    for method, outcome in (
+        ("tools/call", OK),
+        ("tools/call", ERROR),
+        ("tools/call", FAILED),
+        ("prompts/get", CANCELLED),
+    ):
+        meter.count(method, START, START + 1, outcome)
+
+    counted = {method: tally.outcomes for method, tally in meter.tallies.items()}
+
+    assert counted == {"tools/call": [1, 1, 1, 0], "prompts/get": [0, 0, 0, 1]}
+
+
+def test_methods_that_nobody_knows_are_counted_as_one() -> None:
+    meter = Meter(START)
+
+    for number in range(1000):
+        meter.count(f"invented/{number}", START, START, OK)
+
+    assert {method: sum(tally.outcomes) for method, tally in meter.tallies.items()} == {OTHER: 1000}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "place"),
+    [(0.0, 0), (0.001, 0), (0.0011, 1), (1.0, BOUNDS_SECONDS.index(1.0)), (61.0, -1)],
+    ids=str,
+)
+def test_a_time_counts_up_to_the_first_bound_that_it_does_not_exceed(
+    seconds: float, place: int
+) -> None:
+    meter = Meter(0.0)
+    meter.count("tools/call", 0.0, seconds, OK)
+
+    tally = meter.tallies["tools/call"]
+
+    assert tally.buckets[place] == sum(tally.buckets) == 1
+    assert tally.seconds == seconds
+
+
+def test_the_reasons_of_failures_are_counted_with_those_that_refused_a_call_before_it_began() -> (
+    None
+):
+    meter = Meter(START)
+
+    for reason in ("TimedOut", "Overloaded", "TimedOut"):
+        meter.failed(reason)
+
+    assert meter.reasons == {"TimedOut": 2, "Overloaded": 1}
+    assert meter.figures(START).called == 0

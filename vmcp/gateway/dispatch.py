@@ -14,6 +14,7 @@ from vmcp.gateway import lists
 from vmcp.gateway.bridge import crossed
 from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.links import Links
+from vmcp.gateway.meter import CANCELLED, ERROR, FAILED, OK
 from vmcp.gateway.parked import ParkedCalls, RunningCall
 from vmcp.gateway.pool import Member, Pool
 from vmcp.gateway.ports import Reply
@@ -178,30 +179,34 @@ def _may_be_parked(call: Call) -> bool:
 async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
     backend = member.client.backend
     if member.calls >= _MOST_CALLS:
+        member.meter.failed("Overloaded")
         raise BackendFailed(
             backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
         )
     seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
     member.calls += 1
-    began, is_failure = monotonic(), False
+    began, outcome = monotonic(), CANCELLED
     try:
         async with reply.deadline.start(seconds):
             end = await member.client.call(call, reply)
             if isinstance(end, Ask) and call.client.era is Era.SESSIONED:
-                return await _answered(end, member, call, reply)
+                end = await _answered(end, member, call, reply)
+            outcome = ERROR if isinstance(end, Done) and end.is_error else OK
             return end
     except TimeoutError:
         if reply.deadline.is_cancelled:
             raise CallCancelled from None
-        is_failure = True
+        outcome = FAILED
+        member.meter.failed("TimedOut")
         message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
-    except BackendFailed:
-        is_failure = True
+    except BackendFailed as failure:
+        outcome = FAILED
+        member.meter.failed(failure.reason)
         raise
     finally:
         member.calls -= 1
-        member.meter.count(began, monotonic(), is_failure=is_failure)
+        member.meter.count(call.method, began, monotonic(), outcome)
 
 
 async def _answered(ask: Ask, member: Member, call: Call, reply: Reply) -> Done:

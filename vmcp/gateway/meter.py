@@ -1,10 +1,15 @@
-"""How many calls a backend gets, how many fail and how long they take: counts alone, and no clock of its own."""
+"""How many calls a backend gets, how they end and how long they take: counts alone, and no clock of its own."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import frexp
+from types import MappingProxyType
+
+from vmcp.protocol.methods import CARRIED
 
 _WINDOW_SECONDS = 10.0
 _WINDOWS = 6
@@ -16,6 +21,17 @@ _BUCKETS = (12 - _LEAST_POWER) * _STEPS
 _HALF = 2 * _STEPS
 _FIRST = _LEAST_POWER * _STEPS + _STEPS
 
+# How a call ends: the numbers are places in a tally.
+OK, ERROR, FAILED, CANCELLED = range(4)
+OUTCOMES = ("ok", "error", "failed", "cancelled")
+# The method under which all are counted that the protocol does not know: clients may send any.
+OTHER = "other"
+# From a tool that adds two numbers to one that builds something.
+BOUNDS_SECONDS = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
+
 
 @dataclass(slots=True)
 class _Window:
@@ -24,6 +40,15 @@ class _Window:
     number: int
     failed: int = 0
     buckets: list[int] = field(default_factory=lambda: [0] * _BUCKETS)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The calls of one method since the start: by OUTCOMES, and by BOUNDS_SECONDS with those above at the end."""
+
+    outcomes: list[int] = field(default_factory=lambda: [0] * len(OUTCOMES))
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_SECONDS) + 1))
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +64,67 @@ class Figures:
 
 
 class Meter:
-    """Count the calls of one backend; one more costs half a microsecond and no memory."""
+    """Count the calls of one backend; one more costs a microsecond and no memory."""
 
-    __slots__ = ("_buckets", "_called", "_ends", "_failed", "_since", "_windows")
+    __slots__ = (
+        "_buckets",
+        "_called",
+        "_ends",
+        "_failed",
+        "_reasons",
+        "_since",
+        "_tallies",
+        "_windows",
+    )
 
     def __init__(self, now: float) -> None:
         self._since = now
         self._called = 0
         self._failed = 0
         self._windows: deque[_Window] = deque(maxlen=_WINDOWS)
+        self._tallies: dict[str, Tally] = {}
+        self._reasons: dict[str, int] = {}
         self._open(now)
 
-    def count(self, began: float, now: float, *, is_failure: bool) -> None:
+    def count(self, method: str, began: float, now: float, outcome: int) -> None:
         """Take note of a call that ends now; both times are of one clock that never goes back."""
         if now >= self._ends:
             self._called += sum(self._buckets)
             self._open(now)
-        part, power = frexp(now - began)
+        took = now - began
+        part, power = frexp(took)
         step = power * _STEPS + int(part * _HALF) - _FIRST
         self._buckets[step if 0 <= step < _BUCKETS else 0 if step < 0 else -1] += 1
-        if is_failure:
+        tally = self._tallies.get(method) or self._tally(method)
+        tally.outcomes[outcome] += 1
+        tally.buckets[bisect_left(BOUNDS_SECONDS, took)] += 1
+        tally.seconds += took
+        if outcome == FAILED:
             self._failed += 1
             self._windows[-1].failed += 1
+
+    def failed(self, reason: str) -> None:
+        """Take note of why a call failed, or was not even begun."""
+        self._reasons[reason] = self._reasons.get(reason, 0) + 1
+
+    def _tally(self, method: str) -> Tally:
+        return self._tallies.setdefault(method if method in CARRIED else OTHER, Tally())
 
     def _open(self, now: float) -> None:
         window = _Window(int(now // _WINDOW_SECONDS))
         self._windows.append(window)
         self._buckets = window.buckets
         self._ends = (window.number + 1) * _WINDOW_SECONDS
+
+    @property
+    def tallies(self) -> Mapping[str, Tally]:
+        """The calls by their methods, as they are counted."""
+        return MappingProxyType(self._tallies)
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        """How many calls failed for which reason."""
+        return MappingProxyType(self._reasons)
 
     def figures(self, now: float) -> Figures:
         """Return what there is to show."""

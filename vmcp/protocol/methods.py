@@ -32,6 +32,16 @@ NAMED: Mapping[str, bytes] = MappingProxyType(
     }
 )
 
+# The requests that are carried to backends.
+CARRIED = frozenset(
+    (
+        *NAMED,
+        "completion/complete",
+        "tasks/list",
+        "tasks/result",
+    )
+)
+
 # Methods of the sessioned era that the stateless one has no more.
 REMOVED = frozenset(
     ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
@@ -55,6 +65,9 @@ LISTS: Mapping[str, str] = MappingProxyType(
 
 # Requests that a server may send to a client of the sessioned era.
 ASKS = frozenset(("elicitation/create", "sampling/createMessage", "roots/list"))
+
+# All requests that clients may send; who counts or names by method counts the rest as one.
+KNOWN = CARRIED | REMOVED | ADDED | LISTS.keys()
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
