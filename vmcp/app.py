@@ -16,7 +16,7 @@ from socket import socket
 from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
 from vmcp.clock import SystemClock
-from vmcp.config.load import Loaded
+from vmcp.discovery.reload import LiveConfig
 from vmcp.discovery.source import Source
 from vmcp.discovery.static import StaticSource
 from vmcp.gateway.core import Gateway
@@ -54,14 +54,6 @@ _YOUNG_OBJECTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Logs:
-    """What is logged, and how: the level and one of `text`, `json`, `auto`."""
-
-    level: str
-    format: Format
-
-
-@dataclass(frozen=True, slots=True)
 class Survey:
     """What was found when all backends were opened once."""
 
@@ -73,7 +65,7 @@ class Survey:
 
 
 @asynccontextmanager
-async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
+async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
     """Run a gateway without its listeners for the block; backends and child processes end after it."""
     pseudonym = f"vmcp-{secrets.token_hex(8)}"
     clock, http = SystemClock(), HttpClient(pseudonym)
@@ -83,11 +75,13 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
     views = Views(registry.snapshot, inventories.known)
     watchers = Watchers(views)
     inventories.on_update(watchers.updated)
+    loaded = live.loaded.value
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
     parked = ParkedCalls()
     gateway = Gateway(
         pseudonym=pseudonym,
+        loading=live.loading,
         registry=registry,
         inventories=inventories,
         pool=pool,
@@ -98,7 +92,7 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
         dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
         readiness=Readiness(registry.snapshot, inventories.fares),
     )
-    source: Source = StaticSource(loaded)
+    source: Source = StaticSource(live.loaded)
     try:
         async with asyncio.TaskGroup() as tasks:
             works = [
@@ -125,9 +119,9 @@ async def running(loaded: Loaded, environment: Mapping[str, str]) -> AsyncIterat
 
 
 async def serve(
-    loaded: Loaded,
+    live: LiveConfig,
     environment: Mapping[str, str],
-    logs: Logs,
+    log_format: Format,
     on_listening: Callable[[str], None],
     *,
     ui: bool,
@@ -136,33 +130,35 @@ async def serve(
 
     `ui` shows the page for people also where the operations port is not on loopback.
     """
-    configure(logs.level, logs.format, sys.stderr)
+    loaded = live.loaded.value
+    configure(loaded.config.operational.log_level, log_format, sys.stderr)
     settings = loaded.config.server
     with (
         listening(settings.host, settings.port) as main_socket,
         listening(settings.ops_host, settings.ops_port) as ops_socket,
     ):
         stop = _stop_signals()
-        async with running(loaded, environment) as gateway:
+        async with running(live, environment) as gateway:
             url = _url(settings.host, main_socket, settings.path)
             log.info(
                 "listening",
                 extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
             )
             on_listening(url)
-            await _serve(gateway, loaded, (main_socket, ops_socket), stop, ui=ui)
+            await _serve(gateway, live, (main_socket, ops_socket), stop, ui=ui)
 
 
 async def serve_stdio(
-    loaded: Loaded, environment: Mapping[str, str], logs: Logs, streams: tuple[int, int]
+    live: LiveConfig, environment: Mapping[str, str], log_format: Format, streams: tuple[int, int]
 ) -> None:
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
-    configure(logs.level, logs.format, sys.stderr)
+    loaded = live.loaded.value
+    configure(loaded.config.operational.log_level, log_format, sys.stderr)
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
     doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
     stop = _stop_signals()
-    async with running(loaded, environment) as gateway, asyncio.TaskGroup() as tasks:
+    async with running(live, environment) as gateway, asyncio.TaskGroup() as tasks:
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
         log.info("serving on standard input and output")
         endpoint = Endpoint(gateway, doors, keeper)
@@ -173,12 +169,13 @@ async def serve_stdio(
 
 async def _serve(
     gateway: Gateway,
-    loaded: Loaded,
+    live: LiveConfig,
     sockets: tuple[socket, socket],
     stop: asyncio.Event,
     *,
     ui: bool,
 ) -> None:
+    loaded = live.loaded.value
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
     doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
@@ -249,9 +246,9 @@ async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
         log.warning("calls are cut off", extra={"calls": len(keeper)})
 
 
-async def survey(loaded: Loaded, environment: Mapping[str, str], seconds: float) -> Survey:
+async def survey(live: LiveConfig, environment: Mapping[str, str], seconds: float) -> Survey:
     """Open every backend once, within a time, and return what there is."""
-    async with running(loaded, environment) as gateway:
+    async with running(live, environment) as gateway:
         try:
             async with asyncio.timeout(seconds):
                 await gateway.readiness.reached()

@@ -1,10 +1,14 @@
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from vmcp.config.load import load
+from tests.support.waiting import until
+from vmcp.config.load import Loaded, load
 from vmcp.discovery.source import Source
 from vmcp.discovery.static import StaticSource, contribution
+from vmcp.latest import Latest
 from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, HttpEndpoint, StdioEndpoint
 from vmcp.model.keys import ObjectKey
@@ -22,10 +26,13 @@ class Configs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, text: str) -> Contribution:
+    def loaded(self, text: str) -> Loaded:
         path = self.folder / "vmcp.yaml"
         path.write_text(text)
-        return contribution(load(path, ENVIRONMENT))
+        return load(path, ENVIRONMENT)
+
+    def __call__(self, text: str) -> Contribution:
+        return contribution(self.loaded(text))
 
     def one(self, text: str) -> Backend:
         [backend] = self(text).backends
@@ -280,12 +287,30 @@ def test_every_rule_comes_from_the_file(configs: Configs) -> None:
     )
 
 
-async def test_a_static_source_holds_its_contribution_and_ends(tmp_path: Path) -> None:
+async def test_a_static_source_follows_the_config_in_force(tmp_path: Path) -> None:
     path = tmp_path / "vmcp.yaml"
     path.write_text("backends: [{name: a, url: 'https://h'}]")
-    loaded = load(path, {})
-    source: Source = StaticSource(loaded)
+    first = load(path, {})
+    path.write_text("backends: [{name: b, url: 'https://h'}]")
+    second = load(path, {})
+    cell = Latest(first)
+    source: Source = StaticSource(cell)
+    assert source.contribution.value == contribution(first)
 
-    await source.run()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(source.run())
+        cell.set(second)
+        await until(lambda: source.contribution.value == contribution(second))
+        running.cancel()
 
-    assert source.contribution.value == contribution(loaded)
+
+def test_a_key_whose_change_waits_for_a_restart_is_a_problem(configs: Configs) -> None:
+    loaded = replace(configs.loaded("backends: []"), waiting=("server.port",))
+
+    assert contribution(loaded).problems == (
+        Problem(
+            ObjectKey("Config", "server.port"),
+            "RestartNeeded",
+            "The key server.port cannot change while the gateway runs: restart it to apply the new value.",
+        ),
+    )

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.gateways import loaded
+from tests.support.gateways import live_config
 from tests.support.scripted import Json, Scripted
 from vmcp import app
 from vmcp.clock import SystemClock
@@ -207,9 +207,9 @@ async def door(
     config: Json, *, environment: Mapping[str, str] | None = None, awaited: bool = True
 ) -> AsyncIterator[Door]:
     """Run a gateway for the block, with its first lists where they are `awaited`."""
-    settings = loaded(config, environment)
-    server = settings.config.server
-    async with app.running(settings, {}) as gateway:
+    live = live_config(config, environment)
+    server = live.loaded.value.config.server
+    async with app.running(live, {}) as gateway:
         doors = limits.doors(server.host, server.allowed_hosts, server.allowed_origins)
         keeper = Keeper(SystemClock())
         endpoint = Endpoint(gateway, doors, keeper)

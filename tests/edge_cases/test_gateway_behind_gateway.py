@@ -15,7 +15,7 @@ from tests.edge_cases.front import behind, door
 from tests.journeys.pairs import at_both_backs, backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import named, stateless, words
-from tests.support.gateways import Served, loaded, shut
+from tests.support.gateways import Served, live_config, shut
 from tests.support.scripted import Json, Scripted, scripted
 from tests.support.shelf import Invocation, text
 from tests.support.stateless_backend import StatelessFake
@@ -49,7 +49,8 @@ class Row:
 async def served(config: Json, given: socket.socket | None = None) -> AsyncIterator[Served]:
     """Serve a configuration on a socket for the block."""
     with given or listening("127.0.0.1", 0) as bound:
-        async with app.running(loaded(config), {}) as gateway, asyncio.TaskGroup() as tasks:
+        live = live_config(config)
+        async with app.running(live, {}) as gateway, asyncio.TaskGroup() as tasks:
             keeper = Keeper(SystemClock())
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
             main = server(Front(endpoint, "/mcp", lambda: True), 1.0)
@@ -57,7 +58,7 @@ async def served(config: Json, given: socket.socket | None = None) -> AsyncItera
             serving = tasks.create_task(main.serve([bound]))
             await gateway.readiness.reached()
             url = f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
-            yield Served(url, gateway, endpoint, keeper)
+            yield Served(url, gateway, endpoint, keeper, live)
             endpoint.stop()
             serving.cancel()
             await shut(main)

@@ -16,6 +16,7 @@ from tests.support.waiting import until
 from vmcp import app
 from vmcp.clock import Clock, SystemClock
 from vmcp.config.load import Loaded, load
+from vmcp.discovery.reload import LiveConfig
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.status import status
@@ -36,6 +37,13 @@ class Served:
     gateway: Gateway
     endpoint: Endpoint
     keeper: Keeper
+    live: LiveConfig
+
+    def apply(
+        self, settings: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Put another configuration in force, as a reload does."""
+        self.live.loaded.set(loaded(settings, environment))
 
     def status(self) -> dict[str, Any]:
         """Return what operators see."""
@@ -125,6 +133,14 @@ def loaded(config: Mapping[str, Any], environment: Mapping[str, str] | None = No
         return load(path, environment or {})
 
 
+def live_config(
+    settings: Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> LiveConfig:
+    """Return a configuration in its cell; nobody reads it anew."""
+    read = loaded(settings, environment)
+    return LiveConfig(lambda: read, read, SystemClock())
+
+
 def config(*fakes: Fake, each: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """Return a configuration with fakes as the backends a, b, c; names are prefixed on conflict.
 
@@ -151,7 +167,8 @@ async def gateway_of(
     """Serve a configuration for the block; `clock` times silence. No task is left behind it."""
     before = asyncio.all_tasks()
     with listening("127.0.0.1", 0) as socket:
-        async with app.running(loaded(settings, environment), {}) as gateway:
+        live = live_config(settings, environment)
+        async with app.running(live, {}) as gateway:
             keeper = Keeper(clock or SystemClock())
             endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
             sse = HttpSse(endpoint, keeper)
@@ -161,7 +178,7 @@ async def gateway_of(
                 keeping = tasks.create_task(keeper.run())
                 serving = tasks.create_task(main.serve([socket]))
                 port = socket.getsockname()[1]
-                served = Served(f"http://127.0.0.1:{port}/mcp", gateway, endpoint, keeper)
+                served = Served(f"http://127.0.0.1:{port}/mcp", gateway, endpoint, keeper, live)
                 if awaited:
                     await gateway.readiness.reached()
                 try:

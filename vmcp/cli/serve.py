@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -68,24 +69,34 @@ def serve(  # noqa: PLR0913 (each option is one)
         )
     from vmcp.cli import configuration
 
-    options = {"host": host, "port": port, "opsPort": ops_port}
-    loaded = configuration.override(configuration.read(config), options)
-    level = log_level or loaded.config.operational.log_level
+    options = {
+        "server": _given(host=host, port=port, opsPort=ops_port),
+        "operational": _given(logLevel=None if log_level is None else log_level.value),
+    }
+    loaded = configuration.read(config, options)
     import uvloop
 
     from vmcp import app
+    from vmcp.clock import SystemClock
+    from vmcp.config.load import load
+    from vmcp.discovery.reload import LiveConfig
     from vmcp.errors import CannotListen
 
-    logs = app.Logs(level, log_format.value)
+    live = LiveConfig(partial(load, config, os.environ, options), loaded, SystemClock())
     if stdio:
         from vmcp.transport.incoming.stdio import own_streams
 
-        uvloop.run(app.serve_stdio(loaded, os.environ, logs, own_streams()))
+        uvloop.run(app.serve_stdio(live, os.environ, log_format.value, own_streams()))
         return
     try:
-        uvloop.run(app.serve(loaded, os.environ, logs, _announce, ui=ui))
+        uvloop.run(app.serve(live, os.environ, log_format.value, _announce, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
+
+
+def _given(**options: object) -> dict[str, object]:
+    """Return the options that were given."""
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _announce(url: str) -> None:

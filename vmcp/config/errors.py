@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -38,11 +39,17 @@ class ConfigError:
 
 
 class ConfigInvalid(Exception):
-    """The config file cannot be used; `errors` holds everything that is wrong with it."""
+    """The config file cannot be used; `errors` holds everything that is wrong with it.
 
-    def __init__(self, name: str, errors: Iterable[ConfigError]) -> None:
+    `files` are those that were looked at: a change of one may mend it.
+    """
+
+    def __init__(
+        self, name: str, errors: Iterable[ConfigError], files: tuple[Path, ...] = ()
+    ) -> None:
         self.name = name
         self.errors = tuple(errors)
+        self.files = files
         super().__init__(name, self.errors)
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from vmcp.config import pem
 from vmcp.config.backends import BackendSettings
 from vmcp.config.errors import ConfigError, ConfigInvalid
-from vmcp.config.parse import parse
+from vmcp.config.parse import Options, parse
 from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
 from vmcp.config.schema import Config
 from vmcp.model.secret import Secret
@@ -27,6 +27,7 @@ class Loaded:
 
     `secrets` and `bundles` (by path, as the config writes it) hold what was read. `files` are the
     absolute paths of all that was read, the config first: a change of one means to load again.
+    `waiting` names the keys of which another value is in the file than the one that is in force.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class Loaded:
     secrets: Mapping[FromEnv | FromFile, Secret]
     bundles: Mapping[str, str]
     files: tuple[Path, ...]
+    waiting: tuple[str, ...] = ()
 
     def secret(self, origin: SecretOrigin) -> Secret:
         """Return the secret that an origin of the config leads to."""
@@ -50,16 +52,21 @@ class Loaded:
         return None if path is None else str(_beside(self.path, path))
 
 
-def load(path: Path, environment: Mapping[str, str]) -> Loaded:
+def load(
+    path: Path, environment: Mapping[str, str], options: Options = MappingProxyType({})
+) -> Loaded:
     """Read a config file and all that it names; raise ConfigInvalid with everything that is wrong.
 
-    Relative paths in the file start at its own folder.
+    Relative paths in the file start at its own folder. `options` stand in for keys of its sections.
     """
-    name = str(path)
     absolute = path.absolute()
-    text = _config_text(absolute, name)
     outside = _Outside(absolute, environment)
-    config = parse(text, name=name, outside=outside)
+    try:
+        text = _config_text(absolute, str(path))
+        config = parse(text, name=str(path), outside=outside, options=options)
+    except ConfigInvalid as invalid:
+        wanted = (absolute, *sorted(outside.files - {absolute}))
+        raise ConfigInvalid(invalid.name, invalid.errors, wanted) from None
     return Loaded(
         path=absolute,
         config=config,
@@ -108,18 +115,19 @@ class _Outside:
     def folder(self, path: str) -> str:
         found = _beside(self._config, path)
         if not found.is_dir():
+            self.files.add(found)
             raise Unreadable(f"The folder {path} does not exist.")
         return str(found)
 
     def _read(self, path: str, limit: int) -> str:
         absolute = _beside(self._config, path)
+        self.files.add(absolute)
         try:
             text = _content(absolute, limit).decode("utf-8-sig")
         except Unreadable as error:
             raise Unreadable(f"The file {path} {error}.") from None
         except UnicodeDecodeError:
             raise Unreadable(f"The file {path} is not UTF-8.") from None
-        self.files.add(absolute)
         return text
 
 

@@ -28,10 +28,11 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class StaticSource:
-    """Contributes what one loaded config file says."""
+    """Contributes what the config says that is in force."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self._contribution = Latest(contribution(loaded))
+    def __init__(self, loaded: Latest[Loaded]) -> None:
+        self._loaded = loaded
+        self._contribution = Latest(contribution(loaded.value))
 
     @property
     def contribution(self) -> Latest[Contribution]:
@@ -39,7 +40,9 @@ class StaticSource:
         return self._contribution
 
     async def run(self) -> None:
-        """Return at once: a file that was read does not change."""
+        """Follow the config until cancelled."""
+        async for loaded in self._loaded.changes():
+            self._contribution.set(contribution(loaded))
 
 
 def contribution(loaded: Loaded) -> Contribution:
@@ -49,7 +52,10 @@ def contribution(loaded: Loaded) -> Contribution:
     return Contribution(
         source=NAME,
         backends=tuple(_backend(entry, loaded) for entry in entries if entry.name not in loops),
-        problems=tuple(_loop(entry.name) for entry in entries if entry.name in loops),
+        problems=(
+            *(_loop(entry.name) for entry in entries if entry.name in loops),
+            *map(_restart_needed, loaded.waiting),
+        ),
         rules=rules(loaded.config.aggregation),
     )
 
@@ -209,6 +215,14 @@ def _is_ourselves(entry: BackendSettings, server: ServerSettings) -> bool:
     ours = _LOOPBACK if server.host in _LOOPBACK | _EVERYWHERE else {server.host}
     is_ours = parts.hostname in ours and port == server.port
     return is_ours and parts.path.rstrip("/") == server.path.rstrip("/")
+
+
+def _restart_needed(key: str) -> Problem:
+    return Problem(
+        ObjectKey("Config", key),
+        "RestartNeeded",
+        f"The key {key} cannot change while the gateway runs: restart it to apply the new value.",
+    )
 
 
 def _loop(name: str) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from vmcp.config.loading import Loading
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.parked import ParkedCalls
@@ -15,6 +16,7 @@ from vmcp.gateway.registry import Registry
 from vmcp.gateway.sessions import Sessions
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
+from vmcp.latest import Latest
 from vmcp.protocol.call import Client
 from vmcp.protocol.failures import BackendFailed, Failure
 
@@ -25,10 +27,12 @@ log = logging.getLogger(__name__)
 class Gateway:
     """What serves the clients; each part owns its own tasks and tables.
 
-    `pseudonym` is what its requests to backends say of where they came through.
+    `pseudonym` is what its requests to backends say of where they came through; `loading` tells how the
+    config was read.
     """
 
     pseudonym: str
+    loading: Latest[Loading]
     registry: Registry
     inventories: Inventories
     pool: Pool

@@ -1,0 +1,180 @@
+"""The config that is in force while what is on disk changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.support.virtual_time import START, HandClock
+from tests.support.waiting import until
+from vmcp.config.load import Loaded, load
+from vmcp.discovery.reload import LiveConfig
+
+
+class Disk:
+    """A config file, and what reads it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "vmcp.yaml"
+        self.clock = HandClock()
+        self.loads = 0
+        self.may_load = threading.Event()
+        self.may_load.set()
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text)
+
+    def load(self) -> Loaded:
+        self.loads += 1
+        found = load(self.path, {})
+        self.may_load.wait(5)
+        return found
+
+    def live(self, text: str) -> LiveConfig:
+        self.write(text)
+        return LiveConfig(self.load, load(self.path, {}), self.clock)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Disk:
+    return Disk(tmp_path)
+
+
+def names(live: LiveConfig) -> list[str]:
+    return [backend.name for backend in live.loaded.value.config.backends]
+
+
+def web(*names: str) -> str:
+    listed = ", ".join(f"{{name: {name}, url: 'https://h/{name}'}}" for name in names)
+    return f"backends: [{listed}]\n"
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.name == "vmcp.discovery.reload"]
+
+
+async def test_a_reload_puts_in_force_what_is_on_disk(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.write(web("a", "b"))
+    disk.clock.move(60)
+
+    loading = await live.reload()
+
+    assert names(live) == ["a", "b"]
+    assert (loading.reloads, loading.failures, loading.failure) == (1, 0, None)
+    assert (loading.loaded_at - START).total_seconds() == 60
+
+
+async def test_a_broken_config_leaves_the_one_before_in_force(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.write("backends: [{name: a}, {name: 'b c', url: 'https://h'}]")
+    disk.clock.move(60)
+
+    loading = await live.reload()
+
+    assert names(live) == ["a"]
+    assert (loading.reloads, loading.failures) == (0, 1)
+    assert loading.loaded_at == START
+    assert loading.failure is not None
+    assert (loading.failure.at - START).total_seconds() == 60
+    assert [error.path for error in loading.failure.errors] == [
+        "backends[0]",
+        "backends[1].name",
+    ]
+
+
+async def test_a_fault_is_logged_once_and_its_end_too(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    live = disk.live(web("a"))
+    broken, kept = (
+        "the config is broken; the one before stays in force",
+        "the config is loaded anew",
+    )
+
+    for text in ("backends: 1", "backends: 1\n", "backends: 2", web("a"), web("a")):
+        disk.write(text)
+        await live.reload()
+
+    assert messages(caplog) == [broken, kept]
+    assert live.loading.value.failure is None
+
+
+async def test_those_who_ask_during_a_reload_share_one_more(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.may_load.clear()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(live.reload())
+        await until(lambda: disk.loads == 1)
+        disk.write(web("b"))
+        later = [tasks.create_task(live.reload()) for _ in range(5)]
+        disk.may_load.set()
+
+    assert disk.loads == 2
+    assert names(live) == ["b"]
+    assert {task.result().reloads for task in later} == {2}
+
+
+async def test_an_equal_config_wakes_nobody(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    before = live.loaded.value
+
+    await live.reload()
+
+    assert live.loaded.value is before
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("host", "0.0.0.0"),
+        ("port", "5000"),
+        ("path", "/other"),
+        ("sse", "true"),
+        ("opsHost", "0.0.0.0"),
+        ("opsPort", "5001"),
+    ],
+)
+async def test_what_cannot_change_while_it_runs_waits_and_the_rest_is_applied(
+    disk: Disk, key: str, value: str
+) -> None:
+    live = disk.live(web("a"))
+    before = live.loaded.value.config.server
+    disk.write(f"{web('b')}server: {{{key}: {value}, allowedHosts: [gateway.example]}}")
+
+    await live.reload()
+    await live.reload()
+
+    assert live.loaded.value.waiting == (f"server.{key}",)
+    assert names(live) == ["b"]
+    server = live.loaded.value.config.server
+    assert server.allowed_hosts == ("gateway.example",)
+    assert server.model_copy(update={"allowed_hosts": None}) == before
+
+
+async def test_what_was_changed_back_waits_for_nothing(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.write(f"{web('a')}server: {{port: 5000}}")
+    await live.reload()
+    disk.write(web("a"))
+
+    await live.reload()
+
+    assert live.loaded.value.waiting == ()
+
+
+async def test_another_key_for_seals_waits_for_a_restart(disk: Disk) -> None:
+    key = disk.path.parent / "seal"
+    key.write_text("k" * 32)
+    live = disk.live(f"{web('a')}server: {{sealKeyFile: seal}}")
+    key.write_text("l" * 32)
+
+    await live.reload()
+    await live.reload()
+
+    assert live.loaded.value.waiting == ("server.sealKeyFile",)

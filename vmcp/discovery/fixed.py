@@ -1,0 +1,34 @@
+"""The keys of the config that cannot change while the gateway runs: what a reload keeps of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vmcp.config.load import Loaded
+from vmcp.model.secret import Secret
+
+# Keys of `server` with the names of their fields.
+_FIXED = {
+    "host": "host",
+    "port": "port",
+    "path": "path",
+    "sse": "sse",
+    "opsHost": "ops_host",
+    "opsPort": "ops_port",
+}
+
+
+def held(now: Loaded, running: Loaded) -> Loaded:
+    """Return what was loaded with the fixed keys as they run; `waiting` names those that differ."""
+    old, new = running.config.server, now.config.server
+    changed = [key for key, field in _FIXED.items() if getattr(new, field) != getattr(old, field)]
+    if _seal_key(now) != _seal_key(running):
+        changed.append("sealKeyFile" if new.seal_key_file else "sealKeyEnv")
+    kept = {field: getattr(old, field) for field in _FIXED.values()}
+    config = now.config.model_copy(update={"server": new.model_copy(update=kept)})
+    return replace(now, config=config, waiting=tuple(f"server.{key}" for key in changed))
+
+
+def _seal_key(loaded: Loaded) -> Secret | None:
+    origin = loaded.config.server.seal_key_origin
+    return None if origin is None else loaded.secret(origin)
