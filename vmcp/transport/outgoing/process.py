@@ -67,12 +67,11 @@ async def running(
 def _spawned(
     name: str, endpoint: StdioEndpoint, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    env = {key: environment[key] for key in _INHERITED if key in environment}
-    env |= {key: value.reveal() for key, value in endpoint.env}
-    command = _found(name, endpoint, env)
+    env = child_environment(endpoint, environment)
+    found = command(name, endpoint, env)
     try:
         return subprocess.Popen(  # noqa: S603
-            (command, *endpoint.args),
+            (found, *endpoint.args),
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,7 +89,13 @@ def _spawned(
         raise _unstartable(name, endpoint, why) from None
 
 
-def _found(name: str, endpoint: StdioEndpoint, env: Mapping[str, str]) -> str:
+def child_environment(endpoint: StdioEndpoint, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return all variables that the child gets."""
+    env = {key: environment[key] for key in _INHERITED if key in environment}
+    return env | {key: value.reveal() for key, value in endpoint.env}
+
+
+def command(name: str, endpoint: StdioEndpoint, env: Mapping[str, str]) -> str:
     """Return the path of the command; raise BackendFailed where the reason is worth a sentence of its own."""
     if endpoint.cwd is not None and not Path(endpoint.cwd).is_dir():
         raise _unstartable(name, endpoint, "cannot be started: its cwd is no folder")
