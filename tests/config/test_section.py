@@ -29,7 +29,10 @@ LATER_KEYS = [
         (f"{BOTH}incomingAuth: {{type: anonymous, oidc: {{}}}}", "incomingAuth.oidc"),
         (f"{BOTH}incomingAuth: {{type: anonymous, authz: {{}}}}", "incomingAuth.authz"),
         (f"{BOTH}incomingAuth: {{type: anonymous, keysFile: x}}", "incomingAuth.keysFile"),
-        (f"{BOTH}operational: {{failureHandling: {{}}}}", "operational.failureHandling"),
+        (
+            f"{BOTH}operational: {{failureHandling: {{statusReportingInterval: 1m}}}}",
+            "operational.failureHandling.statusReportingInterval",
+        ),
         (f"{BOTH}server: {{tls: {{certFile: a}}}}", "server.tls"),
         (f"{BOTH}server: {{trustedProxies: []}}", "server.trustedProxies"),
         (

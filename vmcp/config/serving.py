@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from vmcp.config.faults import Fault, fault, listing, shown
+from vmcp.config.health import FailureHandlingSettings
 from vmcp.config.references import (
     FilePath,
     SecretOrigin,
@@ -67,13 +68,15 @@ class TimeoutSettings(Section):
 class OperationalSettings(Section):
     """Limits and logs of the running gateway."""
 
-    later: ClassVar[frozenset[str]] = frozenset({"failureHandling"})
-
     timeouts: TimeoutSettings = Field(
         default=TimeoutSettings(), description="Time limits of calls."
     )
     log_level: Annotated[LogLevel, choice(LogLevel)] = Field(
         default="info", description="The least severe messages that are logged."
+    )
+    failure_handling: FailureHandlingSettings = Field(
+        default=FailureHandlingSettings(),
+        description="How backends are looked after, and what their failures do.",
     )
 
 

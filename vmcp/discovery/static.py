@@ -11,6 +11,7 @@ from vmcp.config.backends import BackendSettings, EnvReference, StdioSettings
 from vmcp.config.load import Loaded
 from vmcp.config.outgoing import StrategySettings
 from vmcp.config.serving import ServerSettings
+from vmcp.discovery.health import health_rules
 from vmcp.latest import Latest
 from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
@@ -57,6 +58,7 @@ def contribution(loaded: Loaded) -> Contribution:
             *map(_restart_needed, loaded.waiting),
         ),
         rules=rules(loaded.config.aggregation),
+        health=health_rules(loaded.config.operational.failure_handling),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
+from vmcp.model.health import DEFAULT_HEALTH, HealthRules
 from vmcp.model.problem import Problem
 from vmcp.model.rules import DEFAULT_RULES, Rules
 from vmcp.model.snapshot import Contribution, Snapshot
@@ -16,17 +17,20 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
     backends: dict[str, Backend] = {}
     problems: list[Problem] = []
     rules: Rules | None = None
+    health: HealthRules | None = None
     for source in sorted(contributions):
         contribution = contributions[source]
         problems.extend(contribution.problems)
         rules = rules or contribution.rules
+        health = health or contribution.health
         for backend in contribution.backends:
             holder = backends.setdefault(backend.name, backend)
             if holder is not backend:
                 message = f"The name '{backend.name}' is taken by {holder.key}."
                 problems.append(Problem(backend.key, "NameTaken", message))
     ordered = tuple(backends[name] for name in sorted(backends))
-    return Snapshot(ordered, tuple(sorted(problems)), rules or DEFAULT_RULES)
+    found = tuple(sorted(problems))
+    return Snapshot(ordered, found, rules or DEFAULT_RULES, health or DEFAULT_HEALTH)
 
 
 class Registry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vmcp.model.backend import Backend
+from vmcp.model.health import DEFAULT_HEALTH, HealthRules
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.rules import DEFAULT_RULES, Rules
@@ -18,6 +19,7 @@ class Contribution:
     backends: tuple[Backend, ...] = ()
     problems: tuple[Problem, ...] = ()
     rules: Rules | None = None
+    health: HealthRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Snapshot:
     backends: tuple[Backend, ...] = ()
     problems: tuple[Problem, ...] = ()
     rules: Rules = DEFAULT_RULES
+    health: HealthRules = DEFAULT_HEALTH
 
     def by_key(self) -> dict[ObjectKey, Backend]:
         """Return the backends by their keys."""

@@ -139,6 +139,18 @@ class BackendFailed(Failure):
         self.retry_after_seconds = seconds if isinstance(seconds, int) else 0
 
 
+class BackendsUnhealthy(Failure):
+    """Something is wanted of all backends while some of them fail, and the rules say that a part will not do."""
+
+    status = 200
+
+    def __init__(self, backends: list[str]) -> None:
+        super().__init__(
+            f"Backends that are unhealthy: {', '.join(backends)}.",
+            {"reason": "BackendsUnhealthy", "backends": backends},
+        )
+
+
 class Refusal(Failure):
     """A backend's own JSON-RPC error to something that we asked on a client's behalf."""
 

@@ -1,0 +1,75 @@
+"""The table of how all backends fare: checks and live calls write it, everybody reads it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from vmcp.clock import Clock
+from vmcp.gateway.vitals import Vitals
+from vmcp.latest import Latest
+from vmcp.model.health import (
+    DEFAULT_HEALTH,
+    BackendHealth,
+    HealthRules,
+    PartialFailure,
+    State,
+)
+from vmcp.model.keys import ObjectKey
+from vmcp.model.snapshot import Snapshot
+from vmcp.protocol.failures import BackendsUnhealthy
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """Hold the vitals of each backend; `table` shows them, `unhealthy` names those past the threshold."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._vitals: dict[ObjectKey, Vitals] = {}
+        self.rules: Latest[HealthRules] = Latest(DEFAULT_HEALTH)
+        self.table: Latest[Mapping[ObjectKey, BackendHealth]] = Latest(MappingProxyType({}))
+        self.unhealthy: Latest[frozenset[ObjectKey]] = Latest(frozenset())
+
+    async def run(self, snapshots: Latest[Snapshot]) -> None:
+        """Follow the rules of the snapshots until cancelled."""
+        async for snapshot in snapshots.changes():
+            before = self.rules.value
+            if self.rules.set(snapshot.health):
+                self._judge(before)
+
+    def _judge(self, before: HealthRules) -> None:
+        now = self.rules.value.partial_failure
+        if now is PartialFailure.FAIL and before.partial_failure is not now:
+            log.warning("lists fail while any backend is unhealthy")
+        for vitals in self._vitals.values():
+            vitals.judge()
+
+    def of(self, key: ObjectKey) -> Vitals:
+        """Return the vitals of a backend, which is connecting if nothing was known of it."""
+        if (known := self._vitals.get(key)) is None:
+            known = self._vitals[key] = Vitals(key, self._clock, self.rules, self._publish)
+        return known
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is known of a backend that is no more; what its vitals still hear is published no more."""
+        if (known := self._vitals.pop(key, None)) is not None:
+            known.detach()
+            self._set({each: seen for each, seen in self.table.value.items() if each != key})
+
+    def require_all(self) -> None:
+        """Raise BackendsUnhealthy where lists are to fail while a backend is past the threshold."""
+        if self.unhealthy.value and self.rules.value.partial_failure is PartialFailure.FAIL:
+            raise BackendsUnhealthy(sorted(key.name for key in self.unhealthy.value))
+
+    def _publish(self, key: ObjectKey, seen: BackendHealth) -> None:
+        if self.table.value.get(key) != seen:
+            self._set({**self.table.value, key: seen})
+
+    def _set(self, seen: dict[ObjectKey, BackendHealth]) -> None:
+        self.table.renew(MappingProxyType(seen))
+        self.unhealthy.set(
+            frozenset(key for key, one in seen.items() if one.state is State.UNHEALTHY)
+        )
