@@ -188,7 +188,7 @@ async def _serve(
     main = server(front.Front(endpoint, settings.path, is_ready, sse), _GRACE_SECONDS)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or limits.is_loopback(settings.ops_host)
-    operations = Operations(gateway, loaded.config.name, own_doors, shows_page=shows_page)
+    operations = Operations(gateway, live.reload, own_doors, shows_page=shows_page)
     ops = server(operations, 1.0)
     async with asyncio.TaskGroup() as tasks:
         settling = tasks.create_task(_settle(gateway))

@@ -47,7 +47,7 @@ class Served:
 
     def status(self) -> dict[str, Any]:
         """Return what operators see."""
-        found: dict[str, Any] = json.loads(status(self.gateway, "test"))
+        found: dict[str, Any] = json.loads(status(self.gateway))
         return found
 
     def client(self, name: str) -> SupervisedBackend:

@@ -30,7 +30,15 @@ class LiveConfig:
         self._begun = 0
         self._turn = asyncio.Lock()
         self.loaded = Latest(loaded)
-        self.loading = Latest(Loading(sources=(str(loaded.path),), loaded_at=clock.now()))
+        self.loading = Latest(self._loading(loaded))
+
+    def _loading(self, loaded: Loaded) -> Loading:
+        return Loading(
+            name=loaded.config.name,
+            sources=(str(loaded.path),),
+            loaded_at=self._clock.now(),
+            waiting=loaded.waiting,
+        )
 
     async def reload(self) -> Loading:
         """Read the config anew and return how that went; who asks meanwhile shares one further attempt."""
@@ -65,7 +73,11 @@ class LiveConfig:
         before = self.loading.value
         is_changed = self.loaded.set(held(loaded, self._first))
         self.loading.set(
-            replace(before, loaded_at=self._clock.now(), reloads=before.reloads + 1, failure=None)
+            replace(
+                self._loading(self.loaded.value),
+                reloads=before.reloads + 1,
+                failures=before.failures,
+            )
         )
         if is_changed or before.failure is not None:
             log.info("the config is loaded anew", extra={"file": str(loaded.path)})

@@ -9,6 +9,7 @@ import msgspec
 
 from vmcp import __version__
 from vmcp.catalog.lookup import Catalog
+from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.inventories import Fare
 from vmcp.gateway.pool import Member
@@ -17,27 +18,28 @@ from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
 
 
-def status(gateway: Gateway, name: str) -> bytes:
+def status(gateway: Gateway) -> bytes:
     """Return the state of everything as JSON."""
     catalog, snapshot = gateway.views.catalog.value, gateway.registry.snapshot.value
     problems = sorted({*snapshot.problems, *catalog.problems})
-    shown = {**_overview(gateway, name), "problems": [_problem(each) for each in problems]}
+    shown = {**_overview(gateway), "problems": [_problem(each) for each in problems]}
     return msgspec.json.encode(shown)
 
 
-def live(gateway: Gateway, name: str, revision: int) -> bytes:
+def live(gateway: Gateway, revision: int) -> bytes:
     """Return what changes from second to second as JSON; `revision` tells when to look at the rest again."""
-    return msgspec.json.encode({**_overview(gateway, name), "revision": revision})
+    return msgspec.json.encode({**_overview(gateway), "revision": revision})
 
 
-def _overview(gateway: Gateway, name: str) -> dict[str, object]:
-    catalog = gateway.views.catalog.value
+def _overview(gateway: Gateway) -> dict[str, object]:
+    catalog, loading = gateway.views.catalog.value, gateway.loading.value
     known, fares = gateway.inventories.known.value, gateway.inventories.fares.value
     return {
-        "name": name,
+        "name": loading.name,
         "version": __version__,
         "ready": gateway.readiness.is_ready,
         "sessions": len(gateway.sessions),
+        "config": loaded(loading),
         "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
         "backends": [
             {

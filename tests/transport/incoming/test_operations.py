@@ -66,7 +66,9 @@ async def serving_one() -> AsyncIterator[Served]:
 
 
 def operations(served: Served, host: str = "127.0.0.1", *, shows_page: bool = True) -> Operations:
-    return Operations(served.gateway, "test", doors(host, None, None), shows_page=shows_page)
+    return Operations(
+        served.gateway, served.live.reload, doors(host, None, None), shows_page=shows_page
+    )
 
 
 async def test_everything_of_the_page_may_load_nothing_from_elsewhere() -> None:
@@ -100,7 +102,7 @@ async def test_without_the_page_there_is_the_status_alone() -> None:
         app = operations(served, shows_page=False)
 
         assert [(await ask(app, path)).status for path in PAGE] == [404] * len(PAGE)
-        assert (await ask(app, "/status")).json()["name"] == "test"
+        assert (await ask(app, "/status")).json()["name"] == "vmcp"
         assert (await ask(app, "/health")).body == b"ok\n"
         assert (await ask(app, "/readyz")).body == b"ready\n"
 

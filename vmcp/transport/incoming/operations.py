@@ -15,6 +15,7 @@ from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
 from vmcp.transport.incoming.front import health_routes
 from vmcp.transport.incoming.limits import Doors, Refused
 from vmcp.transport.incoming.page.routes import routes
+from vmcp.transport.incoming.reloading import Reload, reload_route
 
 _REFUSALS = {
     403: "Other websites may not read this port.",
@@ -31,15 +32,15 @@ class Operations:
     What it shows is checked for Host and Origin: a website must not read it through somebody's browser.
     """
 
-    def __init__(self, gateway: Gateway, name: str, doors: Doors, *, shows_page: bool) -> None:
+    def __init__(self, gateway: Gateway, reload: Reload, doors: Doors, *, shows_page: bool) -> None:
         async def show(_request: Request) -> Response:
-            return Response(status(gateway, name), media_type="application/json")
+            return Response(status(gateway), media_type="application/json")
 
         found = [*health_routes(lambda: gateway.readiness.is_ready), Route("/status", show)]
-        found.append(_explain(gateway))
+        found += [_explain(gateway), reload_route(reload)]
         if shows_page:
             browser = Browser(gateway.registry, gateway.inventories, gateway.views)
-            found += routes(lambda revision: live(gateway, name, revision), browser)
+            found += routes(lambda revision: live(gateway, revision), browser)
         self._doors = doors
         self._app = Starlette(routes=found)
 
