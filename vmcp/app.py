@@ -36,6 +36,7 @@ from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 from vmcp.net.client import HttpClient
+from vmcp.net.proxies import proxies
 from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import front, limits, stdio
 from vmcp.transport.incoming.endpoint import Endpoint
@@ -68,7 +69,7 @@ class Survey:
 async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
     """Run a gateway without its listeners for the block; backends and child processes end after it."""
     pseudonym = f"vmcp-{secrets.token_hex(8)}"
-    clock, http = SystemClock(), HttpClient(pseudonym)
+    clock, http = SystemClock(), HttpClient(pseudonym, proxies(environment))
     registry = Registry()
     inventories = Inventories(clock)
     pool = Pool(lambda backend: make(backend, http, inventories, environment), inventories)

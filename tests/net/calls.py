@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.net.raw import Site
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import NetError
+from vmcp.net.tls import SYSTEM
 
 LIMIT = 2**20
 
@@ -24,7 +25,7 @@ async def call(
     client: HttpClient, site: Site, body: bytes = b"{}", *, limit: int = LIMIT, method: str = "POST"
 ) -> Got:
     """Make a call and read its answer."""
-    response = await client.send(method, site.url, {}, body, None)
+    response = await client.send(method, site.url, {}, body, SYSTEM)
     try:
         return Got(response.status, await response.read(limit))
     finally:
@@ -33,7 +34,7 @@ async def call(
 
 async def streamed(client: HttpClient, site: Site) -> bytes:
     """Make a call and return the pieces of its answer, joined."""
-    response = await client.send("POST", site.url, {}, b"{}", None)
+    response = await client.send("POST", site.url, {}, b"{}", SYSTEM)
     try:
         return b"".join([piece async for piece in response.chunks()])
     finally:

@@ -55,8 +55,10 @@ class Peer:
         return head + body
 
     async def say(self, *packets: bytes) -> None:
-        """Send each of these in a packet of its own."""
+        """Send each of these in a packet of its own, as long as there is somebody to take them."""
         for packet in packets:
+            if self.writer.is_closing():
+                return
             self.writer.write(packet)
             await turns()
 

@@ -26,6 +26,7 @@ from tests.net.raw import (
 from tests.support.waiting import moment, until
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import NetError
+from vmcp.net.tls import SYSTEM
 from vmcp.net.url import Url, parse
 
 MEGABYTE = 2**20
@@ -34,7 +35,7 @@ MEGABYTE = 2**20
 async def test_a_request_has_each_header_once_and_a_length(client: HttpClient) -> None:
     async with serving(serve(answer())) as site:
         headers = {"Content-Type": "application/json", "X": " a  b\t"}
-        (await client.send("POST", site.at("localhost"), headers, b"{}", None)).close()
+        (await client.send("POST", site.at("localhost"), headers, b"{}", SYSTEM)).close()
         (sent,) = site.peers.all[0].requests
 
         assert sent == (
@@ -49,7 +50,7 @@ async def test_no_body_and_an_empty_one_differ(body: bytes | None, told: bytes) 
     client = HttpClient()
 
     async with serving(serve(answer())) as site:
-        (await client.send("DELETE", site.at("127.0.0.1", "/a?b"), {}, body, None)).close()
+        (await client.send("DELETE", site.at("127.0.0.1", "/a?b"), {}, body, SYSTEM)).close()
         await client.close()
 
         expected = b"DELETE /a?b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%b\r\n" % (site.port, told)
@@ -60,7 +61,7 @@ async def test_the_bytes_of_headers_leave_as_they_are(client: HttpClient) -> Non
     value = "J\u00fcrgen \u65e5\u672c".encode().decode("latin-1") + "\xff"
 
     async with serving(serve(answer())) as site:
-        (await client.send("POST", site.url, {"X": value}, b"", None)).close()
+        (await client.send("POST", site.url, {"X": value}, b"", SYSTEM)).close()
 
         assert b"\r\nX: " + value.encode("latin-1") + b"\r\n" in site.peers.all[0].requests[0]
 
@@ -70,7 +71,7 @@ async def test_what_no_header_may_hold_never_leaves(client: HttpClient, bad: str
     async with serving(serve(answer())) as site:
         for headers in ({"X": f"a{bad}b"}, {"X": bad}, {f"X{bad}Z": "a"}, {"A": "b", "X": bad}):
             with pytest.raises(NetError) as error:
-                await client.send("POST", site.url, headers, b"{}", None)
+                await client.send("POST", site.url, headers, b"{}", SYSTEM)
             assert (error.value.stage, error.value.sent) == ("send", False)
 
         assert len(site.peers) == 0
@@ -176,7 +177,7 @@ async def test_where_nobody_listens_nothing_is_sent(client: HttpClient) -> None:
     url = parse(f"http://127.0.0.1:{closed_port()}/mcp")
 
     with pytest.raises(NetError, match="Connection refused") as error:
-        await client.send("POST", url, {}, b"{}", None)
+        await client.send("POST", url, {}, b"{}", SYSTEM)
 
     assert (error.value.stage, error.value.sent) == ("connect", False)
 
@@ -184,7 +185,7 @@ async def test_where_nobody_listens_nothing_is_sent(client: HttpClient) -> None:
 @pytest.mark.parametrize("host", ["a" * 64 + ".test", "a..b", ".", "[v1.x]", "256.1.1.1.1"])
 async def test_a_host_that_is_none_is_told_as_such(client: HttpClient, host: str) -> None:
     with pytest.raises(NetError, match=r"host name|addresses") as error:
-        await client.send("POST", parse(f"http://{host}:9/mcp"), {}, b"{}", None)
+        await client.send("POST", parse(f"http://{host}:9/mcp"), {}, b"{}", SYSTEM)
 
     assert (error.value.stage, error.value.sent) == ("connect", False)
     assert host not in str(error.value)
@@ -193,7 +194,7 @@ async def test_a_host_that_is_none_is_told_as_such(client: HttpClient, host: str
 async def test_different_origins_share_no_connection(client: HttpClient) -> None:
     async with serving(serve(answer(b"a"))) as a, serving(serve(answer(b"b"))) as b:
         got = [(await call(client, site)).body for site in (a, b, a, b)]
-        (await client.send("POST", a.at("localhost"), {}, b"", None)).close()
+        (await client.send("POST", a.at("localhost"), {}, b"", SYSTEM)).close()
 
         assert got == [b"a", b"b", b"a", b"b"]
         assert (len(a.peers), len(b.peers)) == (2, 1)
@@ -234,11 +235,11 @@ Place = Callable[[], AbstractAsyncContextManager[Url]]
 
 
 async def _post(client: HttpClient, url: Url) -> object:
-    return await client.send("POST", url, {}, b"x" * 8 * MEGABYTE, None)
+    return await client.send("POST", url, {}, b"x" * 8 * MEGABYTE, SYSTEM)
 
 
 async def _read(client: HttpClient, url: Url) -> object:
-    response = await client.send("POST", url, {}, b"{}", None)
+    response = await client.send("POST", url, {}, b"{}", SYSTEM)
     try:
         return await response.read(99)
     finally:
@@ -246,7 +247,7 @@ async def _read(client: HttpClient, url: Url) -> object:
 
 
 async def _stream(client: HttpClient, url: Url) -> object:
-    response = await client.send("POST", url, {}, b"{}", None)
+    response = await client.send("POST", url, {}, b"{}", SYSTEM)
     try:
         return [piece async for piece in response.chunks()]
     finally:
@@ -383,7 +384,7 @@ async def test_a_reader_that_is_slow_makes_the_server_wait(client: HttpClient) -
         await peer.serve(answer(b"next"))
 
     async with serving(generous) as site:
-        response = await client.send("POST", site.url, {}, b"{}", None)
+        response = await client.send("POST", site.url, {}, b"{}", SYSTEM)
         await _stalls(lambda: sent)
         assert sent < 20 * MEGABYTE
         assert response.held <= MEGABYTE
@@ -413,12 +414,12 @@ async def test_a_slow_reader_of_an_answer_does_not_hold_up_the_next_one(
     large = answer(b"x" * MEGABYTE)
 
     async with serving(serve(large, answer(b"second" * MEGABYTE))) as site:
-        first = await client.send("POST", site.url, {}, b"{}", None)
+        first = await client.send("POST", site.url, {}, b"{}", SYSTEM)
         pieces = first.chunks()
         size = len(await anext(pieces))
         await until(lambda: first._is_whole or first.held > 2**18)
         size += sum([len(piece) async for piece in pieces])
-        second = await client.send("POST", site.url, {}, b"{}", None)
+        second = await client.send("POST", site.url, {}, b"{}", SYSTEM)
 
         assert size == MEGABYTE
         assert len(await second.read(9 * MEGABYTE)) == 6 * MEGABYTE

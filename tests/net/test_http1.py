@@ -12,6 +12,7 @@ from tests.support.waiting import until
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import BodyTooLarge, NetError
 from vmcp.net.http1 import Response
+from vmcp.net.tls import SYSTEM
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 HEAD_LIMIT = 64 * 2**10
@@ -223,7 +224,7 @@ async def test_a_body_without_an_end_comes_piece_by_piece(client: HttpClient) ->
         await peer.reader.readexactly(1)
 
     async with serving(script) as site:
-        response = await client.send("POST", site.url, {}, b"{}", None)
+        response = await client.send("POST", site.url, {}, b"{}", SYSTEM)
         pieces = response.chunks()
         assert await anext(pieces) == b"one"
         response.close()
@@ -273,7 +274,7 @@ async def test_half_a_stream_gives_its_pieces_and_then_an_error(
     found = bytearray()
 
     async with serving(once(raw, then=Peer.close)) as site:
-        response = await client.send("POST", site.url, {}, b"{}", None)
+        response = await client.send("POST", site.url, {}, b"{}", SYSTEM)
         with pytest.raises(NetError, match="the connection was closed") as error:
             await _collect(response, found)
 
@@ -295,7 +296,7 @@ async def test_an_until_close_body_that_is_reset_is_an_error(client: HttpClient)
 
 async def test_a_body_that_the_client_cuts_itself_does_not_look_whole(client: HttpClient) -> None:
     async with serving(once(OK + b"\r\nhalf")) as site:
-        response = await client.send("POST", site.url, {}, b"{}", None)
+        response = await client.send("POST", site.url, {}, b"{}", SYSTEM)
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(_read(response.read(99)))
             await turns()
@@ -479,8 +480,8 @@ async def test_a_whole_body_that_is_too_large_leaves_the_connection_to_others(
         await peer.reader.readexactly(1)
 
     async with serving(script) as site:
-        first = await client.send("POST", site.url, {}, b"1", None)
-        second = await client.send("POST", site.url, {}, b"2", None)
+        first = await client.send("POST", site.url, {}, b"1", SYSTEM)
+        second = await client.send("POST", site.url, {}, b"2", SYSTEM)
         with pytest.raises(BodyTooLarge):
             await first.read(4)
         first.close()
@@ -498,7 +499,7 @@ async def test_of_several_headers_of_a_name_the_last_counts(client: HttpClient) 
     raw = answer(b"", b"x: 1", b"X: 2", b"Content-Type: Text/Event-Stream ; charset=utf-8")
 
     async with serving(serve(raw)) as site:
-        response = await client.send("GET", site.url, {}, None, None)
+        response = await client.send("GET", site.url, {}, None, SYSTEM)
 
     assert response.header("x") == response.header("X") == "2"
     assert response.header("Content-Type") == "Text/Event-Stream ; charset=utf-8"
@@ -510,7 +511,7 @@ async def test_the_bytes_of_a_header_are_not_shortened(client: HttpClient) -> No
     value = "voil\u00e0 \u0085".encode()
 
     async with serving(serve(answer(b"", b"X:\t" + value + b"  "))) as site:
-        response = await client.send("GET", site.url, {}, None, None)
+        response = await client.send("GET", site.url, {}, None, SYSTEM)
 
     assert response.header("X") == value.decode("latin-1")
 
@@ -519,7 +520,7 @@ async def test_a_trailer_says_nothing_of_the_head(client: HttpClient) -> None:
     raw = OK + CHUNKED + b"X: 1\r\n\r\n4\r\nbody\r\n0\r\nX: 2\r\nContent-Encoding: gzip\r\n\r\n"
 
     async with serving(serve(raw)) as site:
-        response = await client.send("GET", site.url, {}, None, None)
+        response = await client.send("GET", site.url, {}, None, SYSTEM)
 
         assert await response.read(9) == b"body"
         assert response.header("X") == "1"

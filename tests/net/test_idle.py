@@ -12,6 +12,7 @@ from tests.net.skipping import skip
 from tests.support.waiting import until
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import NetError
+from vmcp.net.tls import SYSTEM
 from vmcp.net.url import parse
 
 
@@ -83,7 +84,7 @@ async def test_a_call_may_take_longer_than_an_idle_connection_lasts(client: Http
 async def test_a_connection_has_ten_seconds_to_come_about(client: HttpClient, scheme: str) -> None:
     with deaf() as place:
         url = parse(f"{scheme}://127.0.0.1:{place.port}/")
-        error = await _times_out(client.send("POST", url, {}, b"{}", None))
+        error = await _times_out(client.send("POST", url, {}, b"{}", SYSTEM))
 
     assert (error.stage, error.sent) == ("connect", False)
     assert str(error) == "no connection in time"
@@ -92,7 +93,7 @@ async def test_a_connection_has_ten_seconds_to_come_about(client: HttpClient, sc
 async def test_a_handshake_has_ten_seconds_too(client: HttpClient) -> None:
     async with serving(Peer.gone, seconds=None) as site:
         url = parse(f"https://127.0.0.1:{site.port}/")
-        error = await _times_out(client.send("POST", url, {}, b"{}", None))
+        error = await _times_out(client.send("POST", url, {}, b"{}", SYSTEM))
 
         assert (error.stage, error.sent) == ("connect", False)
         await until(lambda: not connections_to(site.port))

@@ -16,6 +16,7 @@ from tests.net.raw import OK, Peer, answer, chunked, once, serve, serving
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import BodyTooLarge, NetError
 from vmcp.net.packed import unpacked, unpacker
+from vmcp.net.tls import SYSTEM
 
 MEGABYTE = 2**20
 TEXT = "für alle 日本 ".encode() * 2000
@@ -124,7 +125,7 @@ async def test_a_stream_shows_what_has_been_flushed(client: HttpClient) -> None:
         await peer.reader.readexactly(1)
 
     async with serving(script) as site:
-        response = await client.send("GET", site.url, {}, None, None)
+        response = await client.send("GET", site.url, {}, None, SYSTEM)
         found = response.chunks()
         assert await anext(found) == b"one"
         site.peers.all[0].writer.write(parts[1])
@@ -168,7 +169,7 @@ async def test_a_stream_of_many_comes_in_small_pieces(client: HttpClient) -> Non
     size = largest = 0
 
     async with serving(once(raw)) as site:
-        response = await client.send("GET", site.url, {}, None, None)
+        response = await client.send("GET", site.url, {}, None, SYSTEM)
         async for piece in response.chunks():
             size, largest = size + len(piece), max(largest, len(piece))
 

@@ -30,13 +30,14 @@ _RESERVED = frozenset(
         "trailer",
         "transfer-encoding",
         "upgrade",
+        "via",
     }
 )
 _RESERVED_PREFIXES = ("mcp-", "x-forwarded-")
 
 RESERVED_TEXT = (
     "any header but Host, Cookie, Accept, Accept-Encoding, Content-Type, Content-Length, "
-    "Content-Encoding, Expect, Forwarded, Last-Event-ID, hop-by-hop headers, Mcp-* and "
+    "Content-Encoding, Expect, Forwarded, Last-Event-ID, Via, hop-by-hop headers, Mcp-* and "
     "X-Forwarded-*"
 )
 

@@ -14,6 +14,14 @@ HttpTransport = Literal["streamable-http", "sse"]
 
 
 @dataclass(frozen=True, slots=True)
+class ClientCert:
+    """The certificate that a server may ask of us, with what its issuers signed (PEM), and its key (PEM)."""
+
+    chain: str
+    key: Secret
+
+
+@dataclass(frozen=True, slots=True)
 class HttpEndpoint:
     """A server that is reached over HTTP; `ca_bundle` is PEM text that is trusted beside the system's roots.
 
@@ -22,6 +30,7 @@ class HttpEndpoint:
 
     url: str
     ca_bundle: str | None = None
+    client_cert: ClientCert | None = None
     transport: HttpTransport = "streamable-http"
 
 

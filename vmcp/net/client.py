@@ -6,22 +6,27 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 
-from vmcp.net.errors import NetError, not_connected
+from vmcp.net.dial import Route, dial
+from vmcp.net.errors import NetError, ProxyFailed
 from vmcp.net.http1 import Connection, Response
-from vmcp.net.tls import context
+from vmcp.net.proxies import NO_PROXIES, Proxies, Unusable
+from vmcp.net.reach import Resolver, system_lookup
+from vmcp.net.tls import Trust
+from vmcp.net.tunnel import refusal
 from vmcp.net.url import Url
 
 # Many servers drop a connection that was idle for 5 s; below that a request never meets one that is closing.
 _IDLE_SECONDS = 4.0
-_CONNECT_SECONDS = 10.0
+_WANTS_CREDENTIALS = 407
 
 
 class Pool:
-    """The connections to one origin under one trust: kept while idle, the one used last goes first."""
+    """The connections to one origin by one route: kept while idle, the one used last goes first."""
 
-    def __init__(self, url: Url, ca_bundle: str | None) -> None:
-        self._url = url
-        self._ca_bundle = ca_bundle
+    def __init__(self, route: Route, resolver: Resolver) -> None:
+        self._route = route
+        self._resolver = resolver
+        self._prefix, self._credential = route.prefix, route.header
         self._idle: deque[Connection] = deque()
         self._all: set[Connection] = set()
         self._opening = 0
@@ -32,6 +37,19 @@ class Pool:
     def is_unused(self) -> bool:
         """Whether there is nothing to keep the pool for."""
         return not self._all and not self._opening
+
+    def head(self, method: str, url: Url) -> str:
+        """Return how a request to a URL begins."""
+        target = self._prefix + url.target
+        return f"{method} {target} HTTP/1.1\r\nHost: {url.authority}\r\n{self._credential}"
+
+    def check(self, response: Response) -> None:
+        """Note who may have answered in the server's place; raise ProxyFailed where it certainly did."""
+        if not self._prefix or (proxy := self._route.proxy) is None:
+            return
+        response.proxy = proxy.variable
+        if response.status == _WANTS_CREDENTIALS:
+            raise ProxyFailed(proxy.variable, refusal(proxy, response.status))
 
     async def connection(self) -> Connection:
         """Return a connection that carries nothing; raise NetError where none can be had."""
@@ -46,7 +64,7 @@ class Pool:
     async def _open(self) -> Connection:
         self._opening += 1
         try:
-            connection = await self._connected()
+            connection = await dial(self._route, self._resolver, self._made)
         finally:
             self._opening -= 1
         if self._is_closed:
@@ -55,24 +73,8 @@ class Pool:
             self._all.add(connection)
         return connection
 
-    async def _connected(self) -> Connection:
-        loop, url = asyncio.get_running_loop(), self._url
-        tls = context(self._ca_bundle) if url.scheme == "https" else None
-        try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
-                _, connection = await loop.create_connection(
-                    lambda: Connection(self._take_back, self._all.discard),
-                    url.host,
-                    url.port,
-                    ssl=tls,
-                )
-        except TimeoutError:
-            raise NetError("connect", "no connection in time", sent=False) from None
-        except OSError as error:
-            raise not_connected(error) from None
-        except UnicodeError:
-            raise NetError("connect", "the host name is none", sent=False) from None
-        return connection
+    def _made(self) -> Connection:
+        return Connection(self._take_back, self._all.discard)
 
     def _take_back(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
@@ -104,55 +106,66 @@ class Pool:
 class HttpClient:
     """Send requests over pooled connections, as many as are wanted at once: who calls bounds that."""
 
-    def __init__(self, via: str | None = None) -> None:
+    def __init__(
+        self,
+        via: str | None = None,
+        proxies: Proxies = NO_PROXIES,
+        resolver: Resolver | None = None,
+    ) -> None:
         # What each request says of where it came through (RFC 9110, 7.6.3).
-        self._via = "" if via is None else f"Via: 1.1 {via}\r\n"
-        self._pools: dict[tuple[tuple[str, str, int], str | None], Pool] = {}
+        self._via = "" if via is None else f"1.1 {via}"
+        self._proxies = proxies
+        self._resolver = resolver or Resolver(system_lookup)
+        self._pools: dict[tuple[tuple[str, str, int], Trust], Pool] = {}
         self._is_closed = False
 
     async def send(
-        self,
-        method: str,
-        url: Url,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        ca_bundle: str | None,
+        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None, trust: Trust
     ) -> Response:
         """Send a request and return the head of its answer, redirects as they are; raise NetError.
 
-        The values of headers have a character for each of their bytes.
+        The values of headers have a character for each of their bytes. What stands in `Via` is gone on with.
         """
-        request = self._request(method, url, headers, body)
-        key = (url.origin, ca_bundle)
+        key = (url.origin, trust)
         pool = self._pools.get(key)
         if pool is None:
-            pool = self._pools[key] = self._new_pool(url, ca_bundle)
+            pool = self._pools[key] = self._new_pool(url, trust)
+        if "Via" in headers:
+            headers = self._gone_on(headers)
+        request = self._request(pool.head(method, url), headers, body)
         response = (await pool.connection()).exchange(request)
         try:
             await response.head()
+            pool.check(response)
         except BaseException:
             response.close()
             raise
         return response
 
-    def _new_pool(self, url: Url, ca_bundle: str | None) -> Pool:
+    def _new_pool(self, url: Url, trust: Trust) -> Pool:
         if self._is_closed:
             raise NetError("connect", "the client is closed", sent=False)
+        proxy = self._proxies.of(url)
+        if isinstance(proxy, Unusable):
+            raise ProxyFailed(proxy.variable, "its value is no http or https URL")
         # Origins come and go; those that are gone are forgotten whenever one comes.
         self._pools = {key: pool for key, pool in self._pools.items() if not pool.is_unused}
-        return Pool(url, ca_bundle)
+        return Pool(Route(url, trust, proxy), self._resolver)
 
-    def _request(
-        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
-    ) -> bytes:
+    def _gone_on(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Add us to those through whom a request came."""
+        return {**headers, "Via": ", ".join(filter(None, (headers["Via"], self._via)))}
+
+    def _request(self, head: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        # A client's own Via has us in it already.
+        first = f"Via: {self._via}\r\n" if self._via and "Via" not in headers else ""
         lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
         if body is not None:
             lines.append(f"Content-Length: {len(body)}\r\n")
         rest = "".join(lines)
         if rest.count("\n") != len(lines) or rest.count("\r") != len(lines) or "\0" in rest:
             raise NetError("send", "a header has a line end or a NUL in it", sent=False)
-        head = f"{method} {url.target} HTTP/1.1\r\nHost: {url.authority}\r\n{self._via}{rest}\r\n"
-        return _encoded(head) + (body or b"")
+        return _encoded(f"{head}{first}{rest}\r\n") + (body or b"")
 
     async def close(self) -> None:
         """Close all connections; none is opened any more."""

@@ -12,7 +12,7 @@ from typing import cast
 
 import httptools
 
-from vmcp.net.errors import BodyTooLarge, NetError, broken_off
+from vmcp.net.errors import BodyTooLarge, NetError, alert, broken_off
 from vmcp.net.packed import Unpacker, unpacked, unpacker
 
 _HEAD_LIMIT = 64 * 2**10
@@ -34,13 +34,15 @@ class Response:
             "_limit",
             "_waiter",
         ),
-        # What is there of the head, and how many bytes of the body wait for their reader.
-        *("content_type", "held", "status"),
+        # What is there of the head, how many bytes of the body wait for their reader, and the variable that
+        # names the proxy that may have answered itself.
+        *("content_type", "held", "proxy", "status"),
     )
 
     def __init__(self, connection: Connection) -> None:
         self.status = 0
         self.content_type = ""
+        self.proxy: str | None = None
         self._connection = connection
         self._headers: dict[str, str] = {}
         self._chunks: list[bytes] = []
@@ -296,7 +298,10 @@ class Connection(asyncio.Protocol):
 
     def _fail_for(self, cause: Exception | None) -> None:
         has_begun = self._response is not None and self._response.status
-        self._fail(NetError("read" if has_begun else "send", broken_off(cause), sent=True))
+        if (told := alert(cause)) is not None:
+            self._fail(NetError("tls", told, sent=True))
+        else:
+            self._fail(NetError("read" if has_begun else "send", broken_off(cause), sent=True))
 
     def _fail(self, error: NetError) -> None:
         response, self._response = self._response, None

@@ -12,6 +12,7 @@ from vmcp.net import url as urls
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import BodyTooLarge, NetError
 from vmcp.net.http1 import Response
+from vmcp.net.tls import Trust
 from vmcp.net.url import Url
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import BackendFailed, Failure
@@ -22,14 +23,15 @@ JSON = "application/json"
 EVENTS = "text/event-stream"
 _MOST_REDIRECTS = 3
 _REFUSAL_LIMIT = 64 * 2**10
+_REASONS = {"connect": "Unreachable", "proxy": "Unreachable", "tls": "TlsFailed"}
 
 
 class Rejected(BackendFailed):
     """An answer whose status alone says that the request is none for this server."""
 
-    def __init__(self, backend: str, status: int) -> None:
-        super().__init__(backend, "Rejected", f"it answered with status {status}.")
-        self.told = status
+    def __init__(self, backend: str, response: Response) -> None:
+        super().__init__(backend, "Rejected", _told(response))
+        self.told = response.status
 
 
 class HttpPipe:
@@ -38,14 +40,15 @@ class HttpPipe:
     def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient) -> None:
         self.name = backend.name
         self._configured = self._url = urls.parse(endpoint.url)
-        self._ca_bundle = endpoint.ca_bundle
+        self._trust = Trust(endpoint.ca_bundle, endpoint.client_cert)
         self._http = http
         self._said: set[str] = set()
         self._static = _static(backend)
         # A name of ours is written our way, so that the client's value takes the place of ours.
         ours = {name.lower(): name for name in self._static}
-        self._passthrough = tuple(
-            (name, ours.get(name, name)) for name in (*TRACE_HEADERS, *backend.passthrough)
+        self._passthrough = (
+            ("via", "Via"),
+            *((name, ours.get(name, name)) for name in (*TRACE_HEADERS, *backend.passthrough)),
         )
 
     def headers(self, extra: Mapping[str, str]) -> dict[str, str]:
@@ -63,7 +66,7 @@ class HttpPipe:
     async def post_to(self, url: Url, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a message to another URL of the same origin; a redirect is an answer like any other."""
         try:
-            return await self._http.send("POST", url, headers, body, self._ca_bundle)
+            return await self._http.send("POST", url, headers, body, self._trust)
         except NetError as error:
             raise lost(self.name, error) from None
 
@@ -95,7 +98,7 @@ class HttpPipe:
         url = self._url
         for _ in range(_MOST_REDIRECTS + 1):
             try:
-                response = await self._http.send(method, url, headers, body, self._ca_bundle)
+                response = await self._http.send(method, url, headers, body, self._trust)
             except NetError as error:
                 raise lost(self.name, error) from None
             if not 300 <= response.status < 400:
@@ -237,8 +240,7 @@ def lost(name: str, error: NetError) -> BackendFailed:
     """Translate what happened on the network."""
     if isinstance(error, BodyTooLarge):
         return BackendFailed(name, "TooLarge", f"{error}.")
-    reason = {"connect": "Unreachable", "tls": "TlsFailed"}.get(error.stage, "ConnectionLost")
-    return BackendFailed(name, reason, f"{error}.")
+    return BackendFailed(name, _REASONS.get(error.stage, "ConnectionLost"), f"{error}.")
 
 
 def refusal(name: str, response: Response) -> BackendFailed:
@@ -251,9 +253,15 @@ def refusal(name: str, response: Response) -> BackendFailed:
     if status in (429, 503):
         wait = response.header("Retry-After") or ""
         seconds = {"retryAfterSeconds": int(wait)} if wait.isdecimal() and len(wait) < 8 else {}
-        return BackendFailed(name, "Overloaded", f"it answered with status {status}.", **seconds)
+        return BackendFailed(name, "Overloaded", _told(response), **seconds)
     if status == 508:
         return BackendFailed(name, "SelfReference", "its url leads back to this gateway.")
     if status == 200:
         return BackendFailed(name, "InvalidAnswer", "the answer is no JSON-RPC message.")
-    return Rejected(name, status)
+    return Rejected(name, response)
+
+
+def _told(response: Response) -> str:
+    """Say who answered how: a proxy that reads requests may speak in the place of the server."""
+    who = "it" if response.proxy is None else f"it, or the proxy of {response.proxy} before it,"
+    return f"{who} answered with status {response.status}."
