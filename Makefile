@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-ui check lint types layers conformance bench clean
+.PHONY: demo test test-ui check lint types layers conformance bench wheel sbom clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,20 @@ layers: $(VENV)/.ready
 # Four MCP servers behind one URL; DEMO_EXIT=1 stops it by itself.
 demo: $(VENV)/.ready
 	@$(BIN)/python examples/quickstart/demo.py
+
+# The wheel and the sdist, in dist/.
+wheel: $(VENV)/.ready
+	$(BIN)/python -m build
+
+# What the gateway needs at run time, as CycloneDX JSON: dist/vmcp.cdx.json.
+CYCLONEDX := cyclonedx-bom==7.5.0
+sbom:
+	rm -rf .cache/sbom && mkdir -p .cache/sbom dist
+	$(PYTHON) -m venv .cache/sbom/tool && .cache/sbom/tool/bin/python -m pip install --quiet $(CYCLONEDX)
+	$(PYTHON) -m venv --without-pip .cache/sbom/runtime
+	.cache/sbom/tool/bin/python -m pip --python .cache/sbom/runtime/bin/python install --quiet -c constraints.txt .
+	.cache/sbom/tool/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		--output-file dist/vmcp.cdx.json .cache/sbom/runtime/bin/python
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache
