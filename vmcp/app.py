@@ -107,6 +107,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
                     gateway.sessions.run(),
                     parked.run(),
                     gateway.readiness.run(views.catalog),
+                    gateway.lag.run(),
                 )
             ]
             try:
@@ -187,6 +188,7 @@ async def _serve(
 
     sse = HttpSse(endpoint, keeper) if settings.sse else None
     main = server(front.Front(endpoint, settings.path, is_ready, sse), _GRACE_SECONDS)
+    gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or limits.is_loopback(settings.ops_host)
     operations = Operations(gateway, live.reload, own_doors, shows_page=shows_page)

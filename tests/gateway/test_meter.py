@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmcp.gateway.meter import BOUNDS_SECONDS, CANCELLED, ERROR, FAILED, OK, OTHER, Figures, Meter
+from vmcp.gateway.meter import CALL_BOUNDS, CANCELLED, ERROR, FAILED, OK, OTHER, Figures, Meter
 
 START = 1000.0
 
@@ -95,7 +95,7 @@ def test_methods_that_nobody_knows_are_counted_as_one() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "place"),
-    [(0.0, 0), (0.001, 0), (0.0011, 1), (1.0, BOUNDS_SECONDS.index(1.0)), (61.0, -1)],
+    [(0.0, 0), (0.001, 0), (0.0011, 1), (1.0, CALL_BOUNDS.index(1.0)), (61.0, -1)],
     ids=str,
 )
 def test_a_time_counts_up_to_the_first_bound_that_it_does_not_exceed(

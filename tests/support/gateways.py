@@ -174,6 +174,7 @@ async def gateway_of(
             sse = HttpSse(endpoint, keeper)
             at_door = front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready, sse)
             main = server(at_door, 1.0)
+            gateway.gauges.append(main.readings)
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(keeper.run())
                 serving = tasks.create_task(main.serve([socket]))

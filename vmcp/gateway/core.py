@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from vmcp.config.loading import Loading
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
+from vmcp.gateway.lag import Lag
 from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.ports import BackendClient
@@ -19,8 +22,11 @@ from vmcp.gateway.watchers import Watchers
 from vmcp.latest import Latest
 from vmcp.protocol.call import Client
 from vmcp.protocol.failures import BackendFailed, Failure
+from vmcp.telemetry.metrics import Reading
 
 log = logging.getLogger(__name__)
+
+Gauge = Callable[[], Iterable[Reading]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ class Gateway:
     parked: ParkedCalls
     dispatch: Dispatch
     readiness: Readiness
+    refused: Counter[int] = field(default_factory=Counter)
+    lag: Lag = field(default_factory=Lag)
+    gauges: list[Gauge] = field(default_factory=list)
 
     def reader(self, client: Client, uri: str) -> BackendClient:
         """Return the client of the backend that serves a URI; raise UnknownName or BackendFailed."""
@@ -61,6 +70,8 @@ class Gateway:
         if isinstance(failure, BackendFailed):
             fields = {"backend": failure.backend, "method": method, "reason": failure.reason}
             log.warning("call failed", extra={**fields, "request_id": request_id})
+        else:
+            self.refused[failure.code] += 1
 
 
 _PASSED_TO_ALL = frozenset(("notifications/roots/list_changed", "notifications/progress"))

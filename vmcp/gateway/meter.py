@@ -10,6 +10,7 @@ from math import frexp
 from types import MappingProxyType
 
 from vmcp.protocol.methods import CARRIED
+from vmcp.telemetry.metrics import CALL_BOUNDS
 
 _WINDOW_SECONDS = 10.0
 _WINDOWS = 6
@@ -26,11 +27,6 @@ OK, ERROR, FAILED, CANCELLED = range(4)
 OUTCOMES = ("ok", "error", "failed", "cancelled")
 # The method under which all are counted that the protocol does not know: clients may send any.
 OTHER = "other"
-# From a tool that adds two numbers to one that builds something.
-BOUNDS_SECONDS = (
-    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
-    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
-)
 
 
 @dataclass(slots=True)
@@ -44,10 +40,10 @@ class _Window:
 
 @dataclass(slots=True)
 class Tally:
-    """The calls of one method since the start: by OUTCOMES, and by BOUNDS_SECONDS with those above at the end."""
+    """The calls of one method since the start: by OUTCOMES, and by CALL_BOUNDS with those above at the end."""
 
     outcomes: list[int] = field(default_factory=lambda: [0] * len(OUTCOMES))
-    buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_SECONDS) + 1))
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(CALL_BOUNDS) + 1))
     seconds: float = 0.0
 
 
@@ -97,7 +93,7 @@ class Meter:
         self._buckets[step if 0 <= step < _BUCKETS else 0 if step < 0 else -1] += 1
         tally = self._tallies.get(method) or self._tally(method)
         tally.outcomes[outcome] += 1
-        tally.buckets[bisect_left(BOUNDS_SECONDS, took)] += 1
+        tally.buckets[bisect_left(CALL_BOUNDS, took)] += 1
         tally.seconds += took
         if outcome == FAILED:
             self._failed += 1

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -51,6 +52,7 @@ class Session:
         "_archive",
         "_asks",
         "_calls",
+        "_changes",
         "_parted",
         "_replays",
         "_seen",
@@ -75,12 +77,22 @@ class Session:
         # The stream that was left last: its client may come back to it.
         self._parted: Stream | None = None
         self._archive = archive
+        self._changes: Counter[str] = Counter()
         self._replays: Replays | None = None
 
     @property
     def caller(self) -> Caller:
         """Whose catalog it sees."""
         return self.client.caller
+
+    def counted_by(self, changes: Counter[str]) -> None:
+        """Say who counts the changes of which it is told."""
+        self._changes = changes
+
+    @property
+    def streams(self) -> int:
+        """How many streams are open on which it is told something."""
+        return len(self._streams)
 
     @property
     def is_busy(self) -> bool:
@@ -163,6 +175,7 @@ class Session:
                 jsonrpc.notification(_CHANGED[kind], None)
             ):
                 self._seen = {**self._seen, kind: now[kind]}
+                self._changes[kind] += 1
 
     def updated(self, params: bytes) -> None:
         """Tell the client of an updated resource, or keep it for when the client comes back."""
@@ -206,6 +219,11 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._all)
 
+    @property
+    def streams(self) -> int:
+        """How many streams are open on which clients listen."""
+        return sum([session.streams for session in self._all.values()])
+
     async def run(self) -> None:
         """End sessions that are idle for too long, until cancelled; then all end."""
         async with asyncio.TaskGroup() as tasks:
@@ -233,6 +251,7 @@ class Sessions:
             secrets.token_urlsafe(_ID_BYTES), client, seen, self._clock.monotonic(), self._archive
         )
         self._all[session.id] = session
+        session.counted_by(self._watchers.changes)
         self._watchers.add(session)
         return session
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -51,14 +52,23 @@ class Watcher(Protocol):
 
 
 class Watchers:
-    """All who watch, and the subscriptions of resources: one at the backend, whoever many want it."""
+    """All who watch, and the subscriptions of resources: one at the backend, whoever many want it.
+
+    `changes` counts, by kind of list, the notifications of changes that were told.
+    """
 
     def __init__(self, views: Views) -> None:
+        self.changes: Counter[str] = Counter()
         self._views = views
         self._all: set[Watcher] = set()
         self._resources: dict[str, set[Watcher]] = {}
         self._served: dict[str, BackendClient] = {}
         self._turns: Turns[str] = Turns()
+
+    @property
+    def watched(self) -> int:
+        """How many resources somebody watches."""
+        return len(self._resources)
 
     def add(self, watcher: Watcher) -> None:
         """Begin to tell a watcher of changes."""

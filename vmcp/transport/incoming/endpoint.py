@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
-from vmcp.gateway.core import Gateway
+from vmcp.gateway.core import Gateway, Gauge
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
@@ -21,6 +21,8 @@ from vmcp.protocol.failures import (
     SessionUnknown,
 )
 from vmcp.protocol.methods import SESSIONED_VERSIONS
+from vmcp.telemetry import metrics
+from vmcp.telemetry.metrics import Reading
 from vmcp.transport.incoming import limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
 from vmcp.transport.incoming.batch import VERSION, Batch, is_array
@@ -46,6 +48,17 @@ class Endpoint:
         self._stateless = StatelessEndpoint(gateway, keeper)
         self._is_stopping = False
         self._others: list[Callable[[], None]] = []
+        gateway.gauges.append(self.readings)
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield how many requests are open, and which of them are streams."""
+        yield Reading(metrics.REQUESTS_OPEN, (), len(self._keeper))
+        subscriptions = len(self._stateless.subscriptions)
+        yield Reading(metrics.STREAMS, ("subscription",), subscriptions)
+
+    def also_read(self, gauge: Gauge) -> None:
+        """Have something read as well when somebody asks for metrics."""
+        self._gateway.gauges.append(gauge)
 
     def on_stop(self, act: Callable[[], None]) -> None:
         """Have something done as well when the streams are ended."""
@@ -68,9 +81,11 @@ class Endpoint:
         try:
             http = request.read(scope, receive, send)
         except Refused as refused:
+            self._gateway.refused[refused.status] += 1
             await refuse(send, refused.status, refused.message, *refused.headers)
             return
         except HeaderMismatch as mismatch:
+            self._gateway.refused[mismatch.code] += 1
             body = jsonrpc.response(None, mismatch.payload(), is_error=True)
             await respond(send, 400, body, [JSON])
             return
@@ -79,8 +94,10 @@ class Endpoint:
             self._check_loop(http)
             await serve(http)
         except Refused as refused:
+            self._gateway.refused[refused.status] += 1
             await refuse(send, refused.status, refused.message, http.id_header, *refused.headers)
         except Failure as failure:
+            self._gateway.refused[failure.code] += 1
             await _fail(http, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
@@ -115,6 +132,7 @@ class Endpoint:
             era = fixed or era_of(version, method, meta)
             await self._one(http, message, meta, era)
         except Failure as failure:
+            self._gateway.refused[failure.code] += 1
             await _fail(http, jsonrpc.identity(body), failure, era)
 
     def _takes_arrays(self, http: HttpRequest) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
+from vmcp.telemetry import metrics
+from vmcp.telemetry.metrics import Reading
 from vmcp.transport.incoming import limits
 from vmcp.transport.incoming.answer import HttpAnswer
 from vmcp.transport.incoming.asgi import Receive, Scope, Send, respond
@@ -60,9 +63,14 @@ class HttpSse:
         self._keeper = keeper
         self._streams: dict[str, SseStream] = {}
         endpoint.on_stop(self.stop)
+        endpoint.also_read(self.readings)
 
     def __len__(self) -> int:
         return len(self._streams)
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield how many streams are open."""
+        yield Reading(metrics.STREAMS, ("sse",), len(self))
 
     def stop(self) -> None:
         """End the streams as soon as the calls under way have been answered."""

@@ -15,6 +15,7 @@ from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
 from vmcp.transport.incoming.front import health_routes
 from vmcp.transport.incoming.limits import Doors, Refused
 from vmcp.transport.incoming.page.routes import routes
+from vmcp.transport.incoming.scraping import metrics_route
 from vmcp.transport.incoming.reloading import Reload, reload_route
 
 _REFUSALS = {
@@ -37,6 +38,7 @@ class Operations:
             return Response(status(gateway), media_type="application/json")
 
         found = [*health_routes(lambda: gateway.readiness.is_ready), Route("/status", show)]
+        found.append(metrics_route(gateway))
         found += [_explain(gateway), reload_route(reload)]
         if shows_page:
             browser = Browser(gateway.registry, gateway.inventories, gateway.views)

@@ -11,6 +11,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vmcp.errors import CannotListen
+from vmcp.telemetry import metrics
+from vmcp.telemetry.metrics import Reading
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.limits import HEADER_LIMIT
 
@@ -55,6 +57,10 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Capture nothing: the order in which we stop is not uvicorn's."""
         yield
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield how many connections are open."""
+        yield Reading(metrics.CONNECTIONS, (), len(self.server_state.connections))
 
     def stop(self) -> None:
         """Take no more connections and end when those that are open have been served."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 
 from vmcp.gateway.core import Gateway
@@ -43,7 +44,17 @@ _MOST_AT_ONCE = 1000
 class Subscription(HttpAnswer):
     """A stream of changes; it is a watcher while it is open."""
 
-    __slots__ = ("_caller", "_id", "_kinds", "_seen", "_tag", "_uris", "_wish", "outbox")
+    __slots__ = (
+        "_caller",
+        "_changes",
+        "_id",
+        "_kinds",
+        "_seen",
+        "_tag",
+        "_uris",
+        "_wish",
+        "outbox",
+    )
 
     def __init__(
         self, request: HttpRequest, keeper: Keeper, message: jsonrpc.Request, caller: Caller
@@ -58,6 +69,7 @@ class Subscription(HttpAnswer):
         tasks = _texts(wanted, _TASKS)
         self._wish = Wish(_call(message, caller), tasks, self._told) if tasks else None
         self._seen: Seen = {}
+        self._changes: Counter[str] = Counter()
         self.outbox = Outbox()
 
     @property
@@ -68,6 +80,7 @@ class Subscription(HttpAnswer):
     async def run(self, gateway: Gateway, now: Seen) -> None:
         """Acknowledge what is honoured, then tell of it until the client leaves or we end."""
         self._seen = dict(now)
+        self._changes = gateway.watchers.changes
         gateway.watchers.add(self)
         try:
             joined = await self._join(gateway)
@@ -121,7 +134,8 @@ class Subscription(HttpAnswer):
         for kind in self._kinds:
             if self._seen[kind] != now[kind]:
                 self._seen[kind] = now[kind]
-                self.outbox.put(self._message(_CHANGED[kind], Document(())))
+                if self.outbox.put(self._message(_CHANGED[kind], Document(()))):
+                    self._changes[kind] += 1
 
     def updated(self, params: bytes) -> None:
         """Tell of an updated resource."""
