@@ -15,8 +15,8 @@ from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
 from vmcp.transport.incoming.front import health_routes
 from vmcp.transport.incoming.limits import Doors, Refused
 from vmcp.transport.incoming.page.routes import routes
-from vmcp.transport.incoming.scraping import metrics_route
 from vmcp.transport.incoming.reloading import Reload, reload_route
+from vmcp.transport.incoming.scraping import metrics_route
 
 _REFUSALS = {
     403: "Other websites may not read this port.",
