@@ -17,6 +17,7 @@ from vmcp.cli import output
 from vmcp.cli.call import call
 from vmcp.cli.init import init
 from vmcp.cli.prompts import prompts
+from vmcp.cli.reload import reload
 from vmcp.cli.resources import resources
 from vmcp.cli.schema import schema
 from vmcp.cli.serve import serve
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (serve, tools, prompts, resources, call, validate, init, schema):
+for command in (serve, tools, prompts, resources, call, reload, validate, init, schema):
     app.command()(command)
 
 
