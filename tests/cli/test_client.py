@@ -104,7 +104,7 @@ def test_a_certificate_that_nobody_vouches_for(vmcp: Vmcp, tmp_path: Path) -> No
     with running(workshop().streamable_http_app(), **keys) as port:
         ended = vmcp("tools", "--url", f"https://127.0.0.1:{port}/mcp")
 
-    says(ended, 3, "certificate", "is not trusted", "SSL_CERT_FILE")
+    says(ended, 3, "certificate", "is not trusted", "--ca-file")
 
 
 def test_a_certificate_is_trusted_by_the_file_that_the_environment_names(
@@ -116,6 +116,33 @@ def test_a_certificate_is_trusted_by_the_file_that_the_environment_names(
         ended = vmcp("prompts", "--url", f"https://127.0.0.1:{port}/mcp")
 
     assert ended.code == 0
+
+
+def test_a_certificate_is_trusted_by_the_file_that_an_option_names(
+    vmcp: Vmcp, tmp_path: Path
+) -> None:
+    keys = certificate(tmp_path)
+    trusted = ("--ca-file", keys["ssl_certfile"])
+    with running(workshop().streamable_http_app(), **keys) as port:
+        url = f"https://127.0.0.1:{port}/mcp"
+        listed = vmcp("tools", "--url", url, *trusted)
+        called = vmcp("call", "add", "a=1", "b=2", "--url", url, *trusted)
+
+    assert (listed.code, called.out) == (0, "3\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "No such file or directory."), ("nothing", "It holds no certificate.")],
+)
+def test_a_file_without_certificates_is_wrong_usage(
+    vmcp: Vmcp, tmp_path: Path, content: str | None, message: str
+) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+
+    says(vmcp("tools", "--ca-file", str(file)), 2, f"--ca-file {file}: {message}")
 
 
 def test_a_password_in_the_url_is_not_repeated(vmcp: Vmcp, strange_url: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -266,8 +268,20 @@ def _message(identity: Any, method: str, params: Json | None) -> Json:
     return body if params is None else {**body, "params": params}
 
 
-def _http() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What a client sends with each request, and whose certificates it trusts."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
+
+
+_PLAIN = Way()
+
+
+def _http(way: Way) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(limit=0, ssl=True if way.tls is None else way.tls)
+    return aiohttp.ClientSession(connector=connector, headers=way.headers)
 
 
 @asynccontextmanager
@@ -276,9 +290,10 @@ async def sessioned(
     capabilities: Json | None = None,
     name: str = "sessioned",
     version: str = "2025-11-25",
+    way: Way = _PLAIN,
 ) -> AsyncIterator[SessionedClient]:
     """Give a client with a session, which ends with the block."""
-    async with _http() as http, asyncio.TaskGroup() as tasks:
+    async with _http(way) as http, asyncio.TaskGroup() as tasks:
         client = SessionedClient(http, tasks, url)
         client.version = version
         await client.initialize(capabilities or {}, name)
@@ -290,9 +305,11 @@ async def sessioned(
 
 
 @asynccontextmanager
-async def stateless(url: str, capabilities: Json | None = None) -> AsyncIterator[StatelessClient]:
+async def stateless(
+    url: str, capabilities: Json | None = None, way: Way = _PLAIN
+) -> AsyncIterator[StatelessClient]:
     """Give a client of the stateless era."""
-    async with _http() as http, asyncio.TaskGroup() as tasks:
+    async with _http(way) as http, asyncio.TaskGroup() as tasks:
         client = StatelessClient(http, tasks, url)
         client.capabilities = capabilities or {}
         yield client

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from vmcp.cli.output import TextFormat
-from vmcp.cli.target import DEFAULT_URL, ChosenEra, EraChoice, Headers, Seconds, Url, aim
+from vmcp.cli.target import (
+    DEFAULT_URL,
+    CaFile,
+    ChosenEra,
+    EraChoice,
+    Headers,
+    Seconds,
+    Url,
+    aim,
+)
 
 CALL_SECONDS = 300.0
 
@@ -32,6 +41,7 @@ def call(  # noqa: PLR0913 - a parameter is an option here
     era: ChosenEra = EraChoice.AUTO,
     timeout: Seconds = CALL_SECONDS,
     header: Headers = None,
+    ca_file: CaFile = None,
     printed: Printed = TextFormat.TEXT,
 ) -> None:
     """Call a tool: vmcp call add a=1 b=2.
@@ -39,7 +49,7 @@ def call(  # noqa: PLR0913 - a parameter is an option here
     Values take the types of the tool's input schema. Exit codes: 1 the tool reports an error,
     2 wrong usage, 3 no connection or a broken protocol, 4 unknown tool.
     """
-    target = aim(url, era, timeout, header)
+    target = aim(url, era, timeout, header, ca_file)
     from vmcp.cli import calling
 
     given = None if json is None else calling.read_json(json)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -89,10 +91,19 @@ async def _ask(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
 
 def _http(target: Target) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
+        verify=True if target.ca_file is None else _trusting(target.ca_file),
         headers=dict(target.headers),
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=target.timeout_seconds),
         mounts=_direct(target.url),
     )
+
+
+def _trusting(file: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(file))
+    except OSError as error:
+        reason = "It holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+        raise Stop(f"--ca-file {file}: {reason}.", ExitCode.USAGE) from None
 
 
 def _client(target: Target, http: httpx2.AsyncClient) -> Client:

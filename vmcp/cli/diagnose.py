@@ -97,7 +97,7 @@ def _tls(error: ssl.SSLError, url: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"The certificate of {_origin(url)} is not trusted: {error.verify_message}. "
-            "SSL_CERT_FILE may name the PEM file of its CA."
+            "Name the PEM file of its CA with --ca-file."
         )
     plain = urlunsplit(urlsplit(url)._replace(scheme="http"))
     return f"No TLS at {_origin(url)} ({error.reason}). If it speaks plain HTTP: {plain}"

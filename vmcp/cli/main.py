@@ -16,6 +16,7 @@ import vmcp
 from vmcp.cli import output
 from vmcp.cli.call import call
 from vmcp.cli.init import init
+from vmcp.cli.key import key
 from vmcp.cli.prompts import prompts
 from vmcp.cli.reload import reload
 from vmcp.cli.resources import resources
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (serve, tools, prompts, resources, call, reload, validate, init, schema):
+for command in (serve, tools, prompts, resources, call, reload, validate, init, key, schema):
     app.command()(command)
 
 

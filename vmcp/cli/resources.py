@@ -6,6 +6,7 @@ from vmcp.cli.output import TableFormat
 from vmcp.cli.target import (
     DEFAULT_URL,
     LIST_SECONDS,
+    CaFile,
     ChosenEra,
     EraChoice,
     Headers,
@@ -22,10 +23,11 @@ def resources(
     era: ChosenEra = EraChoice.AUTO,
     timeout: Seconds = LIST_SECONDS,
     header: Headers = None,
+    ca_file: CaFile = None,
     printed: PrintedList = TableFormat.TABLE,
 ) -> None:
     """List the resources and resource templates of a running server."""
-    target = aim(url, era, timeout, header)
+    target = aim(url, era, timeout, header, ca_file)
     from vmcp.cli import listing
 
     listing.show(target, listing.resources, printed)

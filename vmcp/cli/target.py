@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -33,6 +34,15 @@ Headers = Annotated[
     list[str] | None,
     typer.Option("--header", "-H", metavar="'NAME: VALUE'", help="A header to send; repeatable."),
 ]
+CaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca-file",
+        metavar="FILE",
+        help="Trust the certificates in this PEM file alone.",
+        envvar="VMCP_CA_FILE",
+    ),
+]
 
 PrintedList = Annotated[TableFormat, typer.Option("--output", "-o", help="How to print the list.")]
 
@@ -45,11 +55,15 @@ class Target:
     era: EraChoice
     timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
+    ca_file: Path | None = None
 
 
-def aim(url: str, era: EraChoice, seconds: float, headers: list[str] | None) -> Target:
+def aim(
+    url: str, era: EraChoice, seconds: float, headers: list[str] | None, ca_file: Path | None
+) -> Target:
     """Return the target that the options give; raise Stop for those that can never work."""
-    return Target(_checked(url), era, seconds, tuple(_header(line) for line in headers or ()))
+    named = tuple(_header(line) for line in headers or ())
+    return Target(_checked(url), era, seconds, named, ca_file)
 
 
 def _checked(url: str) -> str:

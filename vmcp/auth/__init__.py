@@ -1,0 +1,1 @@
+"""Who calls: from the headers of a request to a caller, or to a refusal."""
