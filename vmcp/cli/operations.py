@@ -1,107 +1,118 @@
-"""The operations port of a running gateway, asked by the commands that look at it or steer it.
-
-With the standard library alone: nothing heavy is imported for one small request.
-"""
+"""The client of a gateway's operations port: JSON of a path, or words for what is in the way."""
 
 from __future__ import annotations
 
-import http.client
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
-from urllib.parse import urlencode, urlsplit
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import typer
 
 from vmcp.cli.stop import ExitCode, Stop
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from http.client import HTTPConnection
+
 DEFAULT_OPS_URL = "http://127.0.0.1:9464"
-OPS_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+# What a whole catalog with all its problems may need.
+_MOST_BYTES = 64 * 2**20
 
 OpsUrl = Annotated[
     str,
-    typer.Option("--ops-url", help="The gateway's operations port.", envvar="VMCP_OPS_URL"),
-]
-OpsSeconds = Annotated[
-    float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Give up after this time.")
+    typer.Option(
+        "--ops-url",
+        metavar="URL",
+        envvar="VMCP_OPS_URL",
+        help="The operations port of the gateway (server.opsHost and server.opsPort).",
+    ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An answer of the operations port."""
+class Answer:
+    """What the gateway answered: a status that the caller knows, and the JSON of the body."""
 
     status: int
-    body: bytes
-
-    def facts(self) -> Mapping[str, object]:
-        """Return the JSON object that it holds; raise Stop where it holds none."""
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise Stop(
-                f"What answers there is no gateway's operations port (HTTP {self.status}).",
-                ExitCode.TROUBLE,
-            )
-        return found
+    value: Any
 
 
-class Silent(Exception):
-    """Nobody answers at the operations port; the text says what was found instead."""
+def get(ops_url: str, path: str, query: Mapping[str, str] | None = None) -> Any:
+    """Return the JSON at a path; raise Stop with what is in the way."""
+    target = f"{path}?{urlencode(query)}" if query else path
+    return _ask(ops_url, "GET", target, frozenset((200,))).value
 
 
-def get(ops_url: str, path: str, seconds: float, **query: str) -> Told:
-    """Ask for a path; raise Stop in words for a person where nobody answers."""
-    return _asked(ops_url, "GET", f"{path}?{urlencode(query)}" if query else path, seconds)
+def post(ops_url: str, path: str, expected: frozenset[int]) -> Answer:
+    """Post nothing to a path and return one of the expected answers; raise Stop with what is in the way."""
+    return _ask(ops_url, "POST", path, expected)
 
 
-def post(ops_url: str, path: str, seconds: float) -> Told:
-    """Tell the gateway to do something; raise Stop in words for a person where nobody answers."""
-    return _asked(ops_url, "POST", path, seconds)
-
-
-def _asked(ops_url: str, method: str, target: str, seconds: float) -> Told:
+def _ask(ops_url: str, method: str, target: str, expected: frozenset[int]) -> Answer:
+    base = _checked(ops_url)
+    status, body = _exchanged(base, method, base.path.rstrip("/") + target)
+    shown = f"{base.scheme}://{base.netloc}"
+    if status not in expected:
+        raise Stop(_refused(shown, status, body), ExitCode.TROUBLE)
     try:
-        return ask(ops_url, method, target, seconds)
-    except Silent as silent:
+        return Answer(status, json.loads(body))
+    except (ValueError, RecursionError):
         raise Stop(
-            f"No gateway answers at {ops_url}: {silent}. Is it running? --ops-url names its operations port.",
-            ExitCode.TROUBLE,
+            f"What answers at {shown} is no operations port of vmcp.", ExitCode.TROUBLE
         ) from None
 
 
-def ask(ops_url: str, method: str, target: str, seconds: float) -> Told:
-    """Send one request; raise Silent, or Stop for what is no URL."""
-    connection = _connection(ops_url, seconds)
-    path = urlsplit(ops_url).path.rstrip("/")
+def _checked(ops_url: str) -> SplitResult:
     try:
-        connection.request(method, f"{path}{target}", headers={"Accept": "application/json"})
+        parts = urlsplit(ops_url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_whole = is_whole and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise Stop(
+            f"--ops-url must be an http or https URL such as {DEFAULT_OPS_URL}.", ExitCode.USAGE
+        )
+    return parts
+
+
+def _exchanged(base: SplitResult, method: str, target: str) -> tuple[int, bytes]:
+    from http.client import HTTPException
+
+    shown = f"{base.scheme}://{base.netloc}"
+    connection = _connection(base)
+    try:
+        connection.request(method, target, headers={"Accept": "application/json"})
         answer = connection.getresponse()
-        return Told(answer.status, answer.read())
+        return answer.status, answer.read(_MOST_BYTES)
+    except ConnectionRefusedError:
+        raise Stop(
+            f"Nothing listens at {shown}: is the gateway running? --ops-url or VMCP_OPS_URL "
+            "names its operations port.",
+            ExitCode.TROUBLE,
+        ) from None
     except TimeoutError:
-        raise Silent(f"nothing came within {seconds:g} s") from None
-    except OSError as error:
-        raise Silent(error.strerror or type(error).__name__) from None
-    except http.client.HTTPException:
-        raise Silent("what answers speaks no HTTP") from None
+        raise Stop(f"No answer from {shown} in {ANSWER_SECONDS:g} s.", ExitCode.TROUBLE) from None
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise Stop(f"{shown} cannot be asked: {reason}.", ExitCode.TROUBLE) from None
     finally:
         connection.close()
 
 
-def _connection(ops_url: str, seconds: float) -> http.client.HTTPConnection:
-    try:
-        parts = urlsplit(ops_url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-    if host is None or parts.scheme not in ("http", "https"):
-        raise Stop(
-            f"'{ops_url}' is no URL of an operations port, such as {DEFAULT_OPS_URL}.",
-            ExitCode.USAGE,
-        )
-    if parts.scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=seconds)
-    return http.client.HTTPConnection(host, port, timeout=seconds)
+def _connection(base: SplitResult) -> HTTPConnection:
+    # A proxy between this command and the gateway would hide whose request it is.
+    from http.client import HTTPConnection, HTTPSConnection
+
+    kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
+    return kind(base.hostname or "", base.port, timeout=ANSWER_SECONDS)
+
+
+def _refused(shown: str, status: int, body: bytes) -> str:
+    said = body.decode(errors="replace").strip()
+    is_plain = said and "\n" not in said and not said.startswith(("<", "{"))
+    if (status in (403, 404, 405, 421) and not is_plain) or said == "Not Found":
+        return f"What answers at {shown} is no operations port of this version of vmcp (HTTP {status})."
+    return f"{shown} answered with HTTP {status}" + (f": {said}" if is_plain else ".")
