@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from socket import socket
 
-from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
 from vmcp.clock import SystemClock
 from vmcp.discovery.reload import LiveConfig
@@ -26,6 +25,7 @@ from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
 from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
+from vmcp.gateway.rounds import first_round, next_round
 from vmcp.gateway.seal import Seal
 from vmcp.gateway.sessions import Sessions
 from vmcp.gateway.tasks import Tasks
@@ -35,6 +35,7 @@ from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
+from vmcp.model.view import View
 from vmcp.net.client import HttpClient
 from vmcp.net.proxies import proxies
 from vmcp.telemetry.setup import Format, configure
@@ -151,7 +152,11 @@ async def serve(
 
 
 async def serve_stdio(
-    live: LiveConfig, environment: Mapping[str, str], log_format: Format, streams: tuple[int, int]
+    live: LiveConfig,
+    environment: Mapping[str, str],
+    log_format: Format,
+    streams: tuple[int, int],
+    view: View,
 ) -> None:
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
     loaded = live.loaded.value
@@ -164,13 +169,21 @@ async def serve_stdio(
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
         log.info("serving on standard input and output")
         endpoint = Endpoint(gateway, doors, keeper)
-        await stdio.serve(endpoint, streams, gateway.readiness.reached, stop)
+        await _opened(gateway, view)
+        await stdio.serve(endpoint, streams, view, gateway.readiness.reached, stop)
         for work in works:
             work.cancel()
 
 
 async def _serve(
     gateway: Gateway,
+async def _opened(gateway: Gateway, view: View) -> None:
+    """Wait until the sources have told of a view and it has been built."""
+    async for _ in gateway.registry.snapshot.changes():
+        if await gateway.views.open(view):
+            return
+
+
     live: LiveConfig,
     sockets: tuple[socket, socket],
     stop: asyncio.Event,
@@ -260,6 +273,6 @@ async def survey(live: LiveConfig, environment: Mapping[str, str], seconds: floa
         snapshot, known = gateway.registry.snapshot.value, gateway.inventories.known.value
         fares = gateway.inventories.fares.value.items()
         troubles = {key: fare.message or "" for key, fare in fares if not fare.is_ready}
-        catalog = build(snapshot, known)
-        problems = tuple(sorted({*snapshot.problems, *catalog.problems}))
-        return Survey(snapshot, catalog, known, troubles, problems)
+        made = next_round(first_round(), snapshot, known, frozenset())
+        problems = tuple(sorted({*snapshot.problems, *made.problems}))
+        return Survey(snapshot, made.whole.catalog, known, troubles, problems)

@@ -16,7 +16,6 @@ LATER_KEYS = [
     "rateLimiting",
     "sessionStorage",
     "telemetry",
-    "views",
 ]
 
 

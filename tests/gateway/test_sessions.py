@@ -19,6 +19,7 @@ from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Watchers
 from vmcp.latest import Latest
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.snapshot import Snapshot
+from vmcp.model.view import WHOLE
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import SessionUnknown
 
@@ -71,12 +72,12 @@ async def test_a_session_is_found_by_its_id_and_its_caller_alone() -> None:
     async with world() as here:
         mine = here.create(Caller("issuer", "me"))
 
-        assert here.sessions.find(mine.id, Caller("issuer", "me")) is mine
+        assert here.sessions.find(mine.id, Caller("issuer", "me"), WHOLE) is mine
         for caller in (Caller("issuer", "you"), Caller("other", "me"), ANONYMOUS):
             with pytest.raises(SessionUnknown):
-                here.sessions.find(mine.id, caller)
+                here.sessions.find(mine.id, caller, WHOLE)
         with pytest.raises(SessionUnknown):
-            here.sessions.find(mine.id + "x", Caller("issuer", "me"))
+            here.sessions.find(mine.id + "x", Caller("issuer", "me"), WHOLE)
 
 
 async def test_ids_are_long_and_never_alike() -> None:
@@ -96,7 +97,7 @@ async def test_a_session_that_ends_is_unknown_and_the_backends_are_told() -> Non
         here.sessions.end(session)
 
         with pytest.raises(SessionUnknown):
-            here.sessions.find(session.id, ANONYMOUS)
+            here.sessions.find(session.id, ANONYMOUS, WHOLE)
         assert session.client.has_ended
         await until(lambda: here.backend.released == [session.client])
         assert here.backend.subscribed == []
@@ -125,7 +126,7 @@ async def test_a_session_that_is_idle_for_half_an_hour_ends() -> None:
         busy.begin(b"1", Deadline())
         listening.open(Outbox(), SEEN)
         here.clock.move(20 * 60)
-        here.sessions.find(used.id, ANONYMOUS)
+        here.sessions.find(used.id, ANONYMOUS, WHOLE)
         here.clock.move(11 * 60)
 
         await asyncio.sleep(16)
@@ -139,7 +140,7 @@ async def test_the_longest_idle_session_makes_room_when_there_are_too_many() -> 
         busy, idle, used = (here.create() for _ in range(3))
         busy.begin(b"1", Deadline())
         here.clock.move(60)
-        here.sessions.find(used.id, ANONYMOUS)
+        here.sessions.find(used.id, ANONYMOUS, WHOLE)
         while len(here.sessions) < 20_000:
             here.create()
 
@@ -147,9 +148,9 @@ async def test_the_longest_idle_session_makes_room_when_there_are_too_many() -> 
 
         assert len(here.sessions) == 20_000
         with pytest.raises(SessionUnknown):
-            here.sessions.find(idle.id, ANONYMOUS)
+            here.sessions.find(idle.id, ANONYMOUS, WHOLE)
         for kept in (busy, used, new):
-            assert here.sessions.find(kept.id, ANONYMOUS) is kept
+            assert here.sessions.find(kept.id, ANONYMOUS, WHOLE) is kept
 
 
 async def test_all_sessions_end_with_the_process_and_the_backends_were_told() -> None:

@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.gateway.builders import backend, inventory, key
+from tests.gateway.builders import backend, inventory, key, request_client
 from tests.support.virtual_time import HandClock
 from tests.support.waiting import until
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.views import Views
 from vmcp.latest import Latest
-from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
@@ -39,7 +38,7 @@ async def views(snapshots: Latest[Snapshot], inventories: Inventories) -> AsyncI
 
 
 def names(views: Views) -> tuple[str, ...]:
-    return views.catalog_of(ANONYMOUS).tools.names
+    return views.catalog_of(request_client()).tools.names
 
 
 async def test_the_catalog_follows_the_inventories(views: Views, inventories: Inventories) -> None:

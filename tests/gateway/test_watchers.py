@@ -14,6 +14,7 @@ from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Watchers, digests
 from vmcp.latest import Latest
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.snapshot import Snapshot
+from vmcp.model.view import WHOLE, View
 from vmcp.protocol.failures import BackendFailed
 
 URI = "x://1"
@@ -22,13 +23,22 @@ URI = "x://1"
 class Hearer:
     """A watcher that keeps what it heard."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: View = WHOLE) -> None:
+        self._view = view
+        self.is_lost = False
         self.catalogs: list[Mapping[str, bytes]] = []
         self.updates: list[bytes] = []
 
     @property
     def caller(self) -> Caller:
         return ANONYMOUS
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    def lost(self) -> None:
+        self.is_lost = True
 
     def changed(self, now: Mapping[str, bytes]) -> None:
         self.catalogs.append(now)

@@ -44,6 +44,7 @@ def build(snapshot: Snapshot, inventories: Mapping[ObjectKey, Inventory]) -> Cat
         templates=Listing.of(templates.named),
         problems=tuple(sorted(found, key=_order)),
         peers=MappingProxyType({backend.key: inventory.peer for backend, inventory in listed}),
+        backends=tuple(backend.key for backend in _ordered(snapshot)),
         _routes=routes,
         _only_reader=_only_reader(listed),
     )
@@ -56,8 +57,12 @@ def _order(problem: Problem) -> tuple[str, ...]:
 
 
 def _listed(snapshot: Snapshot, inventories: Mapping[ObjectKey, Inventory]) -> tuple[_Listed, ...]:
-    ordered = sorted(snapshot.backends, key=lambda backend: (backend.name, backend.key))
+    ordered = _ordered(snapshot)
     return tuple((b, inventories[b.key]) for b in ordered if b.key in inventories)
+
+
+def _ordered(snapshot: Snapshot) -> list[Backend]:
+    return sorted(snapshot.backends, key=lambda backend: (backend.name, backend.key))
 
 
 def _tools(listed: Iterable[_Listed], rules: Rules) -> Entries:

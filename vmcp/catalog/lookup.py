@@ -41,8 +41,9 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What clients see, and where it leads. `peers` are the backends that have been listed.
+    """What clients see, and where it leads.
 
+    `backends` are all that it is made of, in order, `peers` those of them that have been listed.
     `problems` holds those of the inventories too, sorted, each once.
     """
 
@@ -52,6 +53,7 @@ class Catalog:
     templates: Listing
     problems: tuple[Problem, ...]
     peers: Mapping[ObjectKey, Peer]
+    backends: tuple[ObjectKey, ...] = ()
     _routes: tuple[Route, ...] = field(default=(), repr=False)
     _only_reader: Reader | None = field(default=None, repr=False)
 

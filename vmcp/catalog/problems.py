@@ -133,6 +133,21 @@ def backend_unknown(field: str, name: str) -> Problem:
     return Problem(RULES_KEY, "BackendUnknown", said)
 
 
+def view_backend_unknown(view: str, name: str) -> Problem:
+    """Say that a view names a backend that does not exist."""
+    said = f"View {shown(view)} names backend {shown(name)}, but no backend has that name."
+    return Problem(ObjectKey("View", view), "BackendUnknown", said)
+
+
+def view_tool_unmatched(view: str, pattern: str) -> Problem:
+    """Say that a view names a tool that it cannot show."""
+    said = (
+        f"View {shown(view)} names tool {shown(pattern)}, which matches no tool of its backends;"
+        " views go by the names that clients see."
+    )
+    return Problem(ObjectKey("View", view), "ToolUnmatched", said)
+
+
 def template_invalid(entry: Entry) -> Problem:
     """Say that a URI template leads nowhere."""
     said = (

@@ -43,6 +43,12 @@ Stdio = Annotated[
     bool,
     typer.Option("--stdio", help="Serve who launched it, on standard input and output; no ports."),
 ]
+Backend = Annotated[
+    str | None, typer.Option("--backend", metavar="NAME", help="With --stdio: this backend alone.")
+]
+View = Annotated[
+    str | None, typer.Option("--view", metavar="NAME", help="With --stdio: this view alone.")
+]
 Ui = Annotated[
     bool, typer.Option("--ui", help="Show the page also where operations are not on loopback.")
 ]
@@ -57,6 +63,8 @@ def serve(  # noqa: PLR0913 (each option is one)
     port: Port = None,
     ops_port: OpsPort = None,
     stdio: Stdio = False,
+    backend: Backend = None,
+    view: View = None,
     ui: Ui = False,
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
@@ -65,6 +73,11 @@ def serve(  # noqa: PLR0913 (each option is one)
     if stdio and (ui or (host, port, ops_port) != (None, None, None)):
         raise Stop(
             "With --stdio nothing listens: leave out --host, --port, --ops-port and --ui.",
+            ExitCode.USAGE,
+        )
+    if (backend, view) != (None, None) and (not stdio or None not in (backend, view)):
+        raise Stop(
+            "--backend or --view goes with --stdio; over HTTP each has a path of its own.",
             ExitCode.USAGE,
         )
     from vmcp.cli import configuration
@@ -84,9 +97,11 @@ def serve(  # noqa: PLR0913 (each option is one)
 
     live = LiveConfig(partial(load, config, os.environ, options), loaded, SystemClock())
     if stdio:
+        from vmcp.cli.part import chosen
         from vmcp.transport.incoming.stdio import own_streams
 
-        uvloop.run(app.serve_stdio(live, os.environ, log_format.value, own_streams()))
+        part = chosen(loaded, backend, view)
+        uvloop.run(app.serve_stdio(live, os.environ, log_format.value, own_streams(), part))
         return
     try:
         uvloop.run(app.serve(live, os.environ, log_format.value, _announce, ui=ui))

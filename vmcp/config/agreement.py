@@ -11,12 +11,9 @@ from vmcp.config.raw import mapping, sequence, texts
 
 def disagreements(config: Mapping[str, object]) -> Iterator[Fault]:
     """Yield each fault that shows only when sections are looked at together."""
-    names = [
-        (index, name)
-        for index, entry in enumerate(sequence(config, "backends"))
-        if isinstance(name := mapping(entry).get("name"), str)
-    ]
+    names = _names(config, "backends")
     yield from repeated(names, ("backends",), ("name",))
+    yield from repeated(_names(config, "views"), ("views",), ("name",))
     if isinstance(config.get("backends"), list):
         known = [name for _, name in names]
         yield from _unknown_backends(config, known, ("outgoingAuth", "backends"))

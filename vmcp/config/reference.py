@@ -32,7 +32,7 @@ error, and so is a key that does nothing where it stands.
 The keys have the names of the published runtime config of VirtualMCPServer (`spec.config`).
 Additions to it are: `backends[].stdio`, `caBundle`, `headerForward` and `sessionScope`;
 `headerValueFile` and `bearerToken` of a strategy; `prefixOnConflict`, `maxNameLength` and
-`allowDots` of `aggregation`; the log levels beside `debug`; and `server`.
+`allowDots` of `aggregation`; the log levels beside `debug`; `views`; and `server`.
 
 ## How values are written
 

@@ -15,9 +15,10 @@ from vmcp.config.backends import BackendSettings
 from vmcp.config.faults import Fault
 from vmcp.config.outgoing import OutgoingAuthSettings
 from vmcp.config.section import Section
-from vmcp.config.serving import IncomingAuthSettings, OperationalSettings, ServerSettings
+from vmcp.config.serving import OperationalSettings, ServerSettings
 from vmcp.config.values import FilledText, PassedHeaderName
 
+from vmcp.config.views import ViewSettings
 
 class Config(Section):
     """The config file of vmcp, a gateway that gives clients one URL for many MCP servers."""
@@ -34,7 +35,6 @@ class Config(Section):
             "rateLimiting",
             "sessionStorage",
             "telemetry",
-            "views",
         }
     )
 
@@ -66,6 +66,13 @@ class Config(Section):
         ),
     )
     server: ServerSettings = Field(
+    views: tuple[ViewSettings, ...] = Field(
+        default=(),
+        description=(
+            "Parts of what clients see, for clients that want no more; each backend alone is at "
+            "`/mcp/<backend>` without any setting."
+        ),
+    )
         default=ServerSettings(), description="Where the gateway listens."
     )
 

@@ -11,6 +11,7 @@ from vmcp.config.backends import BackendSettings, EnvReference, StdioSettings
 from vmcp.config.load import Loaded
 from vmcp.config.outgoing import StrategySettings
 from vmcp.config.serving import ServerSettings
+from vmcp.config.views import ViewSettings
 from vmcp.discovery.health import health_rules
 from vmcp.latest import Latest
 from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
@@ -20,6 +21,7 @@ from vmcp.model.problem import Problem
 from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
 from vmcp.model.secret import Secret
 from vmcp.model.snapshot import Contribution
+from vmcp.model.view import ViewRules
 
 NAME = "static"
 
@@ -58,6 +60,7 @@ def contribution(loaded: Loaded) -> Contribution:
             *map(_restart_needed, loaded.waiting),
         ),
         rules=rules(loaded.config.aggregation),
+        views=tuple(map(_view, loaded.config.views)),
         health=health_rules(loaded.config.operational.failure_handling),
     )
 
@@ -75,6 +78,10 @@ def rules(aggregation: AggregationSettings) -> Rules:
         max_name_length=aggregation.max_name_length,
         allow_dots=aggregation.allow_dots,
     )
+
+
+def _view(settings: ViewSettings) -> ViewRules:
+    return ViewRules(settings.name, settings.description, settings.backends, settings.tools)
 
 
 def _conflict(aggregation: AggregationSettings) -> Conflict:

@@ -17,6 +17,7 @@ from vmcp.catalog.listing import Listing
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.registry import Registry
+from vmcp.gateway.rounds import Round
 from vmcp.gateway.views import Views
 from vmcp.model.document import Document
 from vmcp.model.inventory import Inventory
@@ -60,7 +61,7 @@ class _State(NamedTuple):
 
     snapshot: Snapshot
     known: Mapping[ObjectKey, Inventory]
-    catalog: Catalog
+    made: Round
 
 
 _Shelves = Mapping[Shelf, tuple[_Row, ...]]
@@ -84,7 +85,7 @@ class Browser:
         now = _State(
             self._registry.snapshot.value,
             self._inventories.known.value,
-            self._views.catalog.value,
+            self._views.made,
         )
         before = self._state
         if before is None or any(a is not b for a, b in zip(now, before, strict=True)):
@@ -125,9 +126,10 @@ def _page(shelves: _Shelves, query: Query, revision: int) -> bytes:
 
 
 def _shelves(state: _State) -> _Shelves:
-    snapshot, known, catalog = state
+    snapshot, known, made = state
+    catalog = made.whole.catalog
     hidden = left_out(snapshot, known, catalog)
-    problems = sorted({*snapshot.problems, *catalog.problems})
+    problems = sorted({*snapshot.problems, *made.problems})
     return {
         Shelf.LISTED: tuple(_listed(catalog)),
         Shelf.LEFT_OUT: tuple(

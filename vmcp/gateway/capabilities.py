@@ -10,7 +10,15 @@ from vmcp.model.inventory import Era, Peer
 from vmcp.protocol.document import EMPTY, MalformedJson, is_object, quote, split
 from vmcp.protocol.tasks import EXTENSION, EXTENSIONS
 
-SERVER_INFO = b'{"name":"vmcp","title":"vmcp gateway","version":' + quote(__version__) + b"}"
+_VERSION = quote(__version__)
+SERVER_INFO = b'{"name":"vmcp","title":"vmcp gateway","version":' + _VERSION + b"}"
+
+
+def part_info(name: str, description: str | None) -> bytes:
+    """Return our `serverInfo` where we show a part of the whole, as raw JSON."""
+    title = quote(f"{name} (vmcp gateway)")
+    more = b"" if description is None else b',"description":' + quote(description)
+    return b'{"name":"vmcp","title":%b,"version":%b%b}' % (title, _VERSION, more)
 
 
 _EXPERIMENTAL, _TASKS = b'"experimental"', b'"tasks"'

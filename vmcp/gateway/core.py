@@ -62,7 +62,7 @@ class Gateway:
 
     async def notified(self, client: Client, method: str, params: bytes | None) -> None:
         """Pass on a client's notification: one that we do not know goes to the only backend there is."""
-        if method in _PASSED_TO_ALL or len(self.pool.members) == 1:
+        if method in _PASSED_TO_ALL or len(self.views.catalog_of(client).backends) == 1:
             await self.pool.notify(client, method, params)
 
     def failed(self, method: str, failure: Failure, request_id: str) -> None:

@@ -69,7 +69,7 @@ class Dispatch:
 
     async def call(self, call: Call, reply: Reply) -> Done:
         """Return the end of a call, in the client's era; raise a Failure, or CallCancelled."""
-        catalog = self._views.catalog_of(call.client.caller)
+        catalog = self._views.catalog_of(call.client)
         route = self._routes.get(call.method, self._unknown)
         return await route(call, reply, catalog)
 
@@ -100,7 +100,7 @@ class Dispatch:
 
     def owner(self, client: Client, uri: str) -> ObjectKey:
         """Return the backend that serves a URI to a client; raise UnknownName."""
-        entry = self._views.catalog_of(client.caller).resource(uri)
+        entry = self._views.catalog_of(client).resource(uri)
         key = entry.backend if entry is not None else self._links.giver(_holder(client), uri)
         if key is None:
             raise UnknownName("Resource not found", {"uri": uri})
@@ -122,11 +122,11 @@ class Dispatch:
             )
         return await self._carry(call, entry.backend, reply)
 
-    async def _unknown(self, call: Call, reply: Reply, _catalog: Catalog) -> Done:
+    async def _unknown(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
         """Pass a method that we do not know to the only backend there is."""
-        if len(self._pool.members) != 1:
+        if len(catalog.backends) != 1:
             raise UnknownMethod(f"Method not found: {call.method}")
-        return await self._carry(call, next(iter(self._pool.members)), reply)
+        return await self._carry(call, catalog.backends[0], reply)
 
     async def _forward(self, call: Call, member: bytes, entry: Entry, reply: Reply) -> Done:
         if entry.renamed:
@@ -223,7 +223,7 @@ async def _answered(ask: Ask, member: Member, call: Call, reply: Reply) -> Done:
 
 
 def _holder(client: Client) -> object:
-    return client if client.lasting else client.caller
+    return client if client.lasting else (client.caller, client.view)
 
 
 def _for_headers(call: Call, entry: Entry) -> Call:

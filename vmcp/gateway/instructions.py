@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from vmcp.catalog.lookup import Catalog
 from vmcp.model.backend import Backend
+from vmcp.model.inventory import Peer
 from vmcp.model.keys import ObjectKey
 
 # Clients put the text into every conversation, so a talkative backend must not crowd the others out.
@@ -37,6 +38,13 @@ def instructions(catalog: Catalog, backends: Iterable[Backend]) -> str | None:
         shown.append(f"[The instructions of {left_out} more backends are left out.]")
     room = _share([_size(section) for section in shown])
     return _GAP.join(_cut(section, room) for section in shown)
+
+
+def own_instructions(peers: Iterable[Peer]) -> str | None:
+    """Return the instructions of the only backend of a view as it gave them; None if there are none."""
+    given = (peer.instructions.strip() for peer in peers if peer.instructions is not None)
+    text = next(given, "")
+    return _cut(text, _MOST_OF_ALL) if text else None
 
 
 def _section(backend: Backend, text: str, prefixes: dict[str, int]) -> str:

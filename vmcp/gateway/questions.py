@@ -12,6 +12,7 @@ from vmcp.gateway.seal import Seal, binding
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.model.keys import ObjectKey
+from vmcp.model.view import below
 from vmcp.protocol.call import Answer, Ask, Call, Done, Live, Request, Retry
 from vmcp.protocol.declared import NOT_DECLARED, may_be_asked, opens_pages
 from vmcp.protocol.document import (
@@ -98,7 +99,8 @@ def _binding(call: Call, key: ObjectKey) -> bytes:
     caller = call.client.caller
     name = call.params.get(_NAME) or call.params.get(_URI) or b""
     arguments = call.params.get(_ARGUMENTS) or b""
-    parts = (caller.issuer, caller.subject, str(key), call.method)
+    view = below(call.client.view)
+    parts = (caller.issuer, caller.subject, view, str(key), call.method)
     return binding(*(part.encode() for part in parts), name, arguments)
 
 

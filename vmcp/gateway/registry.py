@@ -10,6 +10,7 @@ from vmcp.model.health import DEFAULT_HEALTH, HealthRules
 from vmcp.model.problem import Problem
 from vmcp.model.rules import DEFAULT_RULES, Rules
 from vmcp.model.snapshot import Contribution, Snapshot
+from vmcp.model.view import ViewRules
 
 
 def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
@@ -18,11 +19,13 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
     problems: list[Problem] = []
     rules: Rules | None = None
     health: HealthRules | None = None
+    views: tuple[ViewRules, ...] | None = None
     for source in sorted(contributions):
         contribution = contributions[source]
         problems.extend(contribution.problems)
         rules = rules or contribution.rules
         health = health or contribution.health
+        views = contribution.views if views is None else views
         for backend in contribution.backends:
             holder = backends.setdefault(backend.name, backend)
             if holder is not backend:
@@ -30,7 +33,9 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
                 problems.append(Problem(backend.key, "NameTaken", message))
     ordered = tuple(backends[name] for name in sorted(backends))
     found = tuple(sorted(problems))
-    return Snapshot(ordered, found, rules or DEFAULT_RULES, health or DEFAULT_HEALTH)
+    return Snapshot(
+        ordered, found, rules or DEFAULT_RULES, health or DEFAULT_HEALTH, views=views or ()
+    )
 
 
 class Registry:

@@ -7,7 +7,7 @@ import itertools
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from vmcp.clock import Clock
@@ -16,6 +16,7 @@ from vmcp.gateway.pool import Pool
 from vmcp.gateway.replay import Archive, Place, Replays, Trail
 from vmcp.gateway.watchers import KINDS, Seen, Watchers
 from vmcp.model.identity import Caller
+from vmcp.model.view import View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Answer, Client
 from vmcp.protocol.failures import SessionUnknown
@@ -53,6 +54,7 @@ class Session:
         "_asks",
         "_calls",
         "_changes",
+        "_lost",
         "_parted",
         "_replays",
         "_seen",
@@ -64,13 +66,20 @@ class Session:
     )
 
     def __init__(
-        self, identity: str, client: Client, seen: Seen, now: float, archive: Archive
+        self,
+        identity: str,
+        client: Client,
+        seen: Seen,
+        now: float,
+        archive: Archive,
+        lost: Callable[[Session], None],
     ) -> None:
         self.id = identity
         self.client = client
         self.last_used = now
         self.uris: frozenset[str] = frozenset()
         self._seen = seen
+        self._lost = lost
         self._calls: dict[bytes, Deadline] = {}
         self._asks: dict[bytes, asyncio.Future[Answer]] = {}
         self._streams: tuple[Stream, ...] = ()
@@ -84,6 +93,11 @@ class Session:
     def caller(self) -> Caller:
         """Whose catalog it sees."""
         return self.client.caller
+
+    @property
+    def view(self) -> View:
+        """What it sees of it."""
+        return self.client.view
 
     def counted_by(self, changes: Counter[str]) -> None:
         """Say who counts the changes of which it is told."""
@@ -187,6 +201,10 @@ class Session:
         # The specification wants each message on one stream only.
         return any(stream.put(message) for stream in reversed(self._streams))
 
+    def lost(self) -> None:
+        """End: its view is no more."""
+        self._lost(self)
+
     def close_streams(self) -> None:
         """End all streams after what waits in them."""
         for stream in self._streams:
@@ -214,6 +232,8 @@ class Sessions:
         self._watchers = watchers
         self._all: dict[str, Session] = {}
         self._archive = Archive(clock)
+        # One for all sessions: each `self.end` would be an object of its own.
+        self._end = self.end
         self._tasks: asyncio.TaskGroup | None = None
 
     def __len__(self) -> int:
@@ -248,17 +268,22 @@ class Sessions:
             log.warning("the longest idle session ends", extra={"sessions": len(self._all)})
             self.end(idle)
         session = Session(
-            secrets.token_urlsafe(_ID_BYTES), client, seen, self._clock.monotonic(), self._archive
+            secrets.token_urlsafe(_ID_BYTES),
+            client,
+            seen,
+            self._clock.monotonic(),
+            self._archive,
+            self._end,
         )
         self._all[session.id] = session
         session.counted_by(self._watchers.changes)
         self._watchers.add(session)
         return session
 
-    def find(self, identity: str, caller: Caller) -> Session:
-        """Return a caller's session; raise SessionUnknown, for a session of another caller too."""
+    def find(self, identity: str, caller: Caller, view: View) -> Session:
+        """Return a caller's session in a view; raise SessionUnknown, for one of another caller or view too."""
         session = self._all.get(identity)
-        if session is None or session.client.caller != caller:
+        if session is None or session.client.caller != caller or session.client.view != view:
             raise SessionUnknown(
                 "This session is unknown or has ended: send initialize to begin a new one."
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from time import monotonic
 
 import msgspec
@@ -13,15 +13,16 @@ from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.inventories import Fare
 from vmcp.gateway.pool import Member
+from vmcp.gateway.views import Views
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
+from vmcp.model.view import NamedView
 
 
 def status(gateway: Gateway) -> bytes:
     """Return the state of everything as JSON."""
-    catalog, snapshot = gateway.views.catalog.value, gateway.registry.snapshot.value
-    problems = sorted({*snapshot.problems, *catalog.problems})
+    problems = sorted({*gateway.registry.snapshot.value.problems, *gateway.views.problems})
     shown = {**_overview(gateway), "problems": [_problem(each) for each in problems]}
     return msgspec.json.encode(shown)
 
@@ -41,6 +42,7 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "sessions": len(gateway.sessions),
         "config": loaded(loading),
         "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
+        "views": [*_views(gateway.views)],
         "backends": [
             {
                 **_backend(each, known.get(each.key), fares.get(each.key)),
@@ -49,6 +51,13 @@ def _overview(gateway: Gateway) -> dict[str, object]:
             for each in gateway.registry.snapshot.value.backends
         ],
     }
+
+
+def _views(views: Views) -> Iterator[Mapping[str, object]]:
+    """Yield what each named view shows."""
+    for view, part in views.parts.value.items():
+        if isinstance(view, NamedView):
+            yield {"name": view.name, **_counts(part.catalog)}
 
 
 def _counts(catalog: Catalog) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""Remember which backend made which task for which caller, so that it is found again, from a new session too."""
+"""Remember which backend made which task for which caller, so that it is found again, from a new session too.
+
+A view is a server of its own to its clients: tasks made in one are unknown in another.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from vmcp.clock import Clock
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.inventory import Era
 from vmcp.model.keys import ObjectKey
+from vmcp.model.view import View
 from vmcp.protocol.call import Client
 from vmcp.protocol.tasks import Task
 
@@ -17,7 +21,7 @@ _MOST_TASKS = 10_000
 # A backend tells of the end of its tasks itself, as long as we ask it a little later than it forgets them.
 _GRACE_SECONDS = 60.0
 
-_Key = tuple[Caller, Era, str]
+_Key = tuple[Caller, View, Era, str]
 
 
 @dataclass(slots=True)
@@ -74,8 +78,8 @@ class Tasks:
         Those who come without credentials share one name, so each of their sessions lists its own.
         """
         found: dict[ObjectKey, set[str]] = {}
-        for caller, era, identity in tuple(self._kept):
-            if caller != client.caller or era is not client.era:
+        for caller, view, era, identity in tuple(self._kept):
+            if (caller, view, era) != (client.caller, client.view, client.era):
                 continue
             known = self._live(client, identity)
             if known is not None and (caller != ANONYMOUS or known.session() is client):
@@ -94,4 +98,4 @@ class Tasks:
 
 
 def _key(client: Client, identity: str) -> _Key:
-    return client.caller, client.era, identity
+    return client.caller, client.view, client.era, identity

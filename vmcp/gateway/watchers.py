@@ -11,9 +11,9 @@ from typing import Protocol
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.turns import Turns
-from vmcp.gateway.views import Views
-from vmcp.model.identity import Caller
+from vmcp.gateway.views import Viewer, Views
 from vmcp.model.keys import ObjectKey
+from vmcp.model.view import View
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +34,8 @@ def digests(catalog: Catalog) -> Seen:
     }
 
 
-class Watcher(Protocol):
+class Watcher(Viewer, Protocol):
     """A client that may be told something: a session, or a subscription."""
-
-    @property
-    def caller(self) -> Caller:
-        """Whose catalog it sees."""
-        ...
 
     def changed(self, now: Mapping[str, bytes]) -> None:
         """Tell the client of the lists whose digest is another one than it saw last."""
@@ -49,6 +44,14 @@ class Watcher(Protocol):
     def updated(self, params: bytes) -> None:
         """Tell the client of an update of a resource that it subscribed to: the notification's params."""
         ...
+
+    def lost(self) -> None:
+        """End: the view that the client uses is no more."""
+        ...
+
+
+# A URI may lead clients of different views to different backends.
+_Place = tuple[ObjectKey, str]
 
 
 class Watchers:
@@ -61,9 +64,10 @@ class Watchers:
         self.changes: Counter[str] = Counter()
         self._views = views
         self._all: set[Watcher] = set()
-        self._resources: dict[str, set[Watcher]] = {}
-        self._served: dict[str, BackendClient] = {}
-        self._turns: Turns[str] = Turns()
+        self._resources: dict[_Place, set[Watcher]] = {}
+        self._joined: dict[tuple[Watcher, str], _Place] = {}
+        self._served: dict[_Place, BackendClient] = {}
+        self._turns: Turns[_Place] = Turns()
 
     @property
     def watched(self) -> int:
@@ -80,62 +84,67 @@ class Watchers:
 
     async def run(self) -> None:
         """Tell all watchers of each new catalog, until cancelled."""
-        async for catalog in self._views.catalog.changes():
-            now = digests(catalog)
+        async for _ in self._views.catalog.changes():
+            now: dict[View, Seen] = {}
             for watcher in tuple(self._all):
-                watcher.changed(now)
+                view = watcher.view
+                if not self._views.has(view):
+                    watcher.lost()
+                    continue
+                if view not in now:
+                    now[view] = digests(self._views.catalog_of(watcher))
+                watcher.changed(now[view])
 
     def updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
         """Tell those who subscribed to a resource, or to one that it is a part of, of its update."""
-        concerned = [each for each in self._resources if self._concerns(backend, each, uri)]
-        for watcher in {each for watched in concerned for each in self._resources[watched]}:
+        concerned = [place for place in self._resources if _concerns(place, backend, uri)]
+        for watcher in {each for place in concerned for each in self._resources[place]}:
             watcher.updated(params)
-
-    def _concerns(self, backend: ObjectKey, watched: str, uri: str) -> bool:
-        if watched == uri:
-            return True
-        # "This might be a sub-resource of the one that the client actually subscribed to."
-        is_part = uri.startswith(watched) and (watched[-1:] == "/" or uri[len(watched)] in "/?#")
-        served = self._served.get(watched)
-        return is_part and served is not None and served.backend.key == backend
 
     async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
         """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""
-        async with self._turns.of(uri):
+        place = backend.backend.key, uri
+        if self._joined.get((watcher, uri), place) != place:
+            # Another backend serves it by now.
+            await self.leave(watcher, uri)
+        async with self._turns.of(place):
             if watcher not in self._all:
                 return
             # An update may be told before the backend has said that it will.
-            self._resources.setdefault(uri, set()).add(watcher)
-            if uri in self._served:
+            self._resources.setdefault(place, set()).add(watcher)
+            self._joined[watcher, uri] = place
+            if place in self._served:
                 return
             try:
                 await backend.subscribe(uri)
             except BaseException:
                 self._drop(watcher, uri)
                 raise
-            self._served[uri] = backend
-            await self._settle(uri)
+            self._served[place] = backend
+            await self._settle(place)
 
     async def leave(self, watcher: Watcher, uri: str) -> None:
         """End a watcher's subscription; the backend's ends with the last one."""
-        if self._drop(watcher, uri):
-            async with self._turns.of(uri):
-                await self._settle(uri)
+        if (place := self._drop(watcher, uri)) is not None:
+            async with self._turns.of(place):
+                await self._settle(place)
 
-    def _drop(self, watcher: Watcher, uri: str) -> bool:
-        """Tell a watcher of a resource no more; True where it was the last one."""
-        watching = self._resources.get(uri)
-        if watching is None or watcher not in watching:
-            return False
+    def _drop(self, watcher: Watcher, uri: str) -> _Place | None:
+        """Tell a watcher of a resource no more; return the place where it was the last one."""
+        place = self._joined.pop((watcher, uri), None)
+        if place is None:
+            return None
+        watching = self._resources[place]
         watching.discard(watcher)
-        if not watching:
-            del self._resources[uri]
-        return not watching
+        if watching:
+            return None
+        del self._resources[place]
+        return place
 
-    async def _settle(self, uri: str) -> None:
-        """End the backend's subscription where nobody watches any more; called in the turn of the URI."""
-        if uri not in self._resources and (backend := self._served.pop(uri, None)) is not None:
-            await backend.unsubscribe(uri)
+    async def _settle(self, place: _Place) -> None:
+        """End the backend's subscription where nobody watches any more; called in the place's turn."""
+        if place not in self._resources and (backend := self._served.pop(place, None)) is not None:
+            await backend.unsubscribe(place[1])
 
     async def leave_all(self, watcher: Watcher, uris: Iterable[str]) -> None:
         """End several subscriptions; a backend that fails or hangs harms none of the others."""
@@ -149,3 +158,13 @@ class Watchers:
                 await self.leave(watcher, uri)
         except Exception as error:  # noqa: BLE001
             log.debug("a subscription was not ended", extra={"reason": type(error).__name__})
+
+
+def _concerns(place: _Place, backend: ObjectKey, uri: str) -> bool:
+    owner, watched = place
+    if owner != backend:
+        return False
+    # "This might be a sub-resource of the one that the client actually subscribed to."
+    return watched == uri or (
+        uri.startswith(watched) and (watched[-1:] == "/" or uri[len(watched)] in "/?#")
+    )

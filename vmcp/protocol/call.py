@@ -10,6 +10,7 @@ from typing import NamedTuple
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.inventory import Era
+from vmcp.model.view import WHOLE, View
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -19,8 +20,8 @@ class Client:
     """Who calls, as it declared itself: a client session, or one request of a client that has none.
 
     Compared by identity: backends keep their sessions by it. `capabilities` and `info` are raw JSON objects.
-    `lasting` is True for a session, which is released when it ends (`has_ended`); else the client ends with its
-    one call.
+    `view` is the part of the whole that it uses. `lasting` is True for a session, which is released when it
+    ends (`has_ended`); else the client ends with its one call.
     """
 
     era: Era
@@ -28,6 +29,7 @@ class Client:
     capabilities: bytes = b"{}"
     info: bytes | None = None
     caller: Caller = ANONYMOUS
+    view: View = WHOLE
     lasting: bool = False
     log_level: str | None = None
     has_ended: bool = False

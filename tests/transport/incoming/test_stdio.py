@@ -20,6 +20,7 @@ from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Invocation, Json, text
 from tests.support.stateless_backend import StatelessFake
 from tests.support.waiting import SECONDS
+from vmcp.model.view import WHOLE
 from vmcp.transport.incoming import stdio
 from vmcp.transport.incoming.stdio import LINE_LIMIT
 
@@ -129,7 +130,7 @@ async def piped(fake: Fake, stop: asyncio.Event | None = None) -> AsyncIterator[
         ):
             ready = served.gateway.readiness.reached
             serve = stdio.serve(
-                served.endpoint, (theirs_in, theirs_out), ready, stop or asyncio.Event()
+                served.endpoint, (theirs_in, theirs_out), WHOLE, ready, stop or asyncio.Event()
             )
             work = tasks.create_task(serve)
             yield PipeClient(write, reader)

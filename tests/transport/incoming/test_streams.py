@@ -20,7 +20,7 @@ ASK = Ask((Request("q1", "elicitation/create", b'{"message":"?"}'),), Live())
 
 def made(wire: Wire, accept: str | None = None) -> SessionedAnswer:
     clock = HandClock()
-    session = Session("s", session_client(), {}, 0.0, Archive(clock))
+    session = Session("s", session_client(), {}, 0.0, Archive(clock), lambda _: None)
     return SessionedAnswer(wire.request(accept), Keeper(clock), session, b"1")
 
 

@@ -62,7 +62,7 @@ class Batch(HttpAnswer):
         try:
             # Bare: its answer is no stream of its own that a client could come back to.
             headers = self._request.headers
-            await serve(delivery.request("POST", headers, accepted, is_bare=True), item)
+            await serve(delivery.request("POST", headers, self._request.view, accepted), item)
         except Failure as failure:
             self._refuse(item, failure)
         except Refused as refused:

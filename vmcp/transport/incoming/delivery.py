@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 
+from vmcp.model.view import View
 from vmcp.protocol.sse import Parser
 from vmcp.transport.incoming import request
 from vmcp.transport.incoming.asgi import JSON, Message
@@ -34,11 +35,18 @@ class Delivery:
         self.session: str | None = None
 
     def request(
-        self, method: str, headers: Mapping[str, str], accepted: Accepted = ALL, *, is_bare: bool
+        self, method: str, headers: Mapping[str, str], view: View, accepted: Accepted = ALL
     ) -> HttpRequest:
-        """Return the request; a bare one has no headers that repeat its body."""
+        """Return the request, a bare one: it has no headers that repeat its body."""
         return HttpRequest(
-            request.number(), method, headers, accepted, self._receive, self._send, is_bare
+            request.number(),
+            method,
+            headers,
+            accepted,
+            self._receive,
+            self._send,
+            is_bare=True,
+            view=view,
         )
 
     def left(self) -> None:

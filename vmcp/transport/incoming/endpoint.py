@@ -10,6 +10,7 @@ from vmcp.gateway.core import Gateway, Gauge
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
+from vmcp.model.view import WHOLE, View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.era import era_of
@@ -35,6 +36,8 @@ from vmcp.transport.incoming.stateless import StatelessEndpoint
 log = logging.getLogger(__name__)
 
 Serve = Callable[[HttpRequest], Awaitable[None]]
+
+_NO_VIEW = "No backend or view has the name in this path: see /status, or leave the name out for all of them."
 
 
 class Endpoint:
@@ -73,13 +76,25 @@ class Endpoint:
             act()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; whatever is wrong with it, it gets an answer."""
-        await self.guarded(scope, receive, send, self._serve)
+        """Serve one request to the whole; whatever is wrong with it, it gets an answer."""
+        await self.guarded(scope, receive, send, WHOLE, self._serve)
 
-    async def guarded(self, scope: Scope, receive: Receive, send: Send, serve: Serve) -> None:
+    async def part(self, view: View | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request to a part of the whole; None stands for a path at which none can be."""
+
+        async def serve(http: HttpRequest) -> None:
+            if view is None or not await self._gateway.views.open(view):
+                raise Refused(404, _NO_VIEW)
+            await self._serve(http)
+
+        await self.guarded(scope, receive, send, view or WHOLE, serve)
+
+    async def guarded(
+        self, scope: Scope, receive: Receive, send: Send, view: View, serve: Serve
+    ) -> None:
         """Have a request served that may come in, and answer one that may not or that cannot be served."""
         try:
-            http = request.read(scope, receive, send)
+            http = request.read(scope, receive, send, view)
         except Refused as refused:
             self._gateway.refused[refused.status] += 1
             await refuse(send, refused.status, refused.message, *refused.headers)
@@ -161,10 +176,10 @@ class Endpoint:
         self.check_open()
         await self._sessioned.get(http)
 
-    def leave(self, identity: str) -> None:
+    def leave(self, identity: str, view: View) -> None:
         """End a session whose only way to its client is lost."""
         with suppress(SessionUnknown):
-            self._gateway.sessions.end(self._gateway.sessions.find(identity, ANONYMOUS))
+            self._gateway.sessions.end(self._gateway.sessions.find(identity, ANONYMOUS, view))
 
     def check_open(self) -> None:
         """Raise Refused for what would begin now; answers and cancellations are for calls that are under way."""

@@ -1,4 +1,4 @@
-"""What stands around the MCP endpoint on its port: health for everybody."""
+"""What stands around the MCP endpoint on its port: the paths of its parts, and health for everybody."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from vmcp.model.view import view_at
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.httpsse import MESSAGES_PATH, STREAM_PATH, HttpSse
+
+_FOR_EVERYBODY = frozenset(("/health", "/readyz"))
 
 
 class Front:
@@ -27,14 +30,20 @@ class Front:
         self._served: dict[str, Endpoint | HttpSse] = {}
         if sse is not None:
             self._served = {STREAM_PATH: sse, MESSAGES_PATH: sse}
-        self._served |= {path: endpoint, f"{path.rstrip('/')}/": endpoint}
+        self._below = f"{path.rstrip('/')}/"
+        self._served |= {path: endpoint, self._below: endpoint}
+        self._endpoint = endpoint
         self._others = Starlette(routes=health_routes(is_ready))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        served = self._served.get(scope["path"]) if scope["type"] == "http" else None
+        path = scope["path"] if scope["type"] == "http" else ""
+        served = self._served.get(path)
         if served is not None:
             await served(scope, receive, send)
+        elif path.startswith(self._below) and path not in _FOR_EVERYBODY:
+            view = view_at(path.removeprefix(self._below))
+            await self._endpoint.part(view, scope, receive, send)
         else:
             await self._others(scope, receive, send)
 

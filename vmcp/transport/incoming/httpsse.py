@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from vmcp.model.inventory import Era
+from vmcp.model.view import WHOLE
 from vmcp.protocol import jsonrpc
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Reading
@@ -33,7 +34,7 @@ class SseStream(HttpAnswer):
 
     def __init__(self, request: HttpRequest, keeper: Keeper, endpoint: Endpoint) -> None:
         super().__init__(request, keeper)
-        self.dialogue = Dialogue(endpoint, self.deliver, Era.SESSIONED)
+        self.dialogue = Dialogue(endpoint, self.deliver, WHOLE, Era.SESSIONED)
 
     async def run(self, address: str) -> None:
         """Tell where to post, and hold the stream until the session ends."""
@@ -87,7 +88,7 @@ class HttpSse:
             else:
                 await self._post(http, query.get("sessionId", [""])[0])
 
-        await self._endpoint.guarded(scope, receive, send, serve)
+        await self._endpoint.guarded(scope, receive, send, WHOLE, serve)
 
     async def _get(self, http: HttpRequest) -> None:
         if http.method != "GET":

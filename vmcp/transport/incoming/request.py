@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from vmcp.model.view import WHOLE, View
 from vmcp.protocol.failures import HeaderMismatch
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, accepted
@@ -18,7 +19,7 @@ class HttpRequest:
     """A request whose headers were read: lower-case names; the lines of a list are joined.
 
     `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours. A bare request did
-    not come as HTTP: it has no headers that repeat its body.
+    not come as HTTP: it has no headers that repeat its body. `view` is told by the path.
     """
 
     id: str
@@ -28,6 +29,7 @@ class HttpRequest:
     receive: Receive
     send: Send
     is_bare: bool = False
+    view: View = WHOLE
 
     @property
     def id_header(self) -> tuple[bytes, bytes]:
@@ -44,7 +46,7 @@ _ONCE = frozenset(("mcp-session-id", "content-type", "host", "origin"))
 _REPEATING_THE_BODY = ("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-")
 
 
-def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
+def read(scope: Scope, receive: Receive, send: Send, view: View) -> HttpRequest:
     """Read the head of a request; raise Refused or HeaderMismatch where headers are too large or stand twice."""
     raw: list[tuple[bytes, bytes]] = scope["headers"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
@@ -55,9 +57,8 @@ def read(scope: Scope, receive: Receive, send: Send) -> HttpRequest:
     identity = headers.get("x-request-id")
     if identity is None or not _ID.fullmatch(identity):
         identity = number()
-    return HttpRequest(
-        identity, scope["method"], headers, accepted(headers.get("accept")), receive, send
-    )
+    wanted = accepted(headers.get("accept"))
+    return HttpRequest(identity, scope["method"], headers, wanted, receive, send, view=view)
 
 
 def number() -> str:

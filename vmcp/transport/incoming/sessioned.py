@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.dispatch import name_of
@@ -64,7 +63,7 @@ class SessionedEndpoint:
             raise SessionRequired(
                 "A session is needed: send initialize, then each request with the Mcp-Session-Id of its answer."
             )
-        return self._gateway.sessions.find(identity, ANONYMOUS)
+        return self._gateway.sessions.find(identity, ANONYMOUS, request.view)
 
     async def post(
         self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None
@@ -95,14 +94,15 @@ class SessionedEndpoint:
             declared,
             message.params.get(b'"clientInfo"'),
             ANONYMOUS,
+            request.view,
             lasting=True,
         )
-        catalog = self._gateway.views.catalog_of(ANONYMOUS)
-        session = self._gateway.sessions.create(client, digests(catalog))
+        views = self._gateway.views
+        session = self._gateway.sessions.create(client, digests(views.catalog_of(client)))
         result = b'{"protocolVersion":%b,%b,"serverInfo":%b}' % (
             quote(version),
-            self._gateway.views.greeting_of(ANONYMOUS, Era.SESSIONED),
-            SERVER_INFO,
+            views.greeting_of(client, Era.SESSIONED),
+            views.server_info_of(client),
         )
         answer = SessionedAnswer(request, self._keeper, session, message.id)
         body = jsonrpc.response(message.id, result, is_error=False)
@@ -147,7 +147,7 @@ class SessionedEndpoint:
         token = meta.get(META_PROGRESS) if meta is not None else None
         call = Call(session.client, message.method, message.params, meta, token, request.headers)
         seen = (
-            digests(self._gateway.views.catalog_of(ANONYMOUS)) if message.method in _LISTS else None
+            digests(self._gateway.views.catalog_of(session)) if message.method in _LISTS else None
         )
         done = await self._gateway.dispatch.call(call, answer)
         if seen is not None:
@@ -212,7 +212,7 @@ class SessionedEndpoint:
     ) -> None:
         answer = StreamAnswer(request, self._keeper, session, trail, after)
         if trail.request is None:
-            session.open(trail, digests(self._gateway.views.catalog_of(session.caller)))
+            session.open(trail, digests(self._gateway.views.catalog_of(session)))
         self._keeper.add(answer)
         try:
             await answer.run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.gateway.capabilities import SERVER_INFO
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.dispatch import code_of
@@ -13,6 +12,7 @@ from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
+from vmcp.model.view import View
 from vmcp.protocol import jsonrpc, ladder
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
@@ -105,7 +105,7 @@ class StatelessEndpoint:
             await self._call(request, message, meta)
 
     async def _call(self, request: HttpRequest, message: jsonrpc.Request, meta: Document) -> None:
-        client = _client(meta)
+        client = _client(meta, request.view)
         answer = StatelessAnswer(request, self._keeper, client)
         token = meta.get(META_PROGRESS)
         call = Call(client, message.method, message.params, meta, token, request.headers)
@@ -127,15 +127,17 @@ class StatelessEndpoint:
         )
 
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
+        client = Client(Era.STATELESS, STATELESS_VERSION, caller=ANONYMOUS, view=request.view)
+        views = self._gateway.views
         result = (
             b'{"resultType":"complete","supportedVersions":[%b],%b,'
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'
         ) % (
             quote(STATELESS_VERSION),
-            self._gateway.views.greeting_of(ANONYMOUS, Era.STATELESS),
+            views.greeting_of(client, Era.STATELESS),
             DISCOVER_TTL_MS,
             META_SERVER_INFO,
-            SERVER_INFO,
+            views.server_info_of(client),
         )
         answer = HttpAnswer(request, self._keeper)
         await answer.finish(jsonrpc.response(message.id, result, is_error=False))
@@ -147,9 +149,8 @@ class StatelessEndpoint:
         self.subscriptions.add(subscription)
         self._keeper.add(subscription)
         try:
-            await subscription.run(
-                self._gateway, digests(self._gateway.views.catalog_of(ANONYMOUS))
-            )
+            catalog = self._gateway.views.catalog_of(subscription)
+            await subscription.run(self._gateway, digests(catalog))
         finally:
             self.subscriptions.discard(subscription)
             self._keeper.remove(subscription)
@@ -160,7 +161,7 @@ class StatelessEndpoint:
             subscription.outbox.close()
 
 
-def _client(meta: Document) -> Client:
+def _client(meta: Document, view: View) -> Client:
     level = meta.get(META_LOG_LEVEL)
     try:
         log_level = None if level is None else unquote(level)
@@ -172,6 +173,7 @@ def _client(meta: Document) -> Client:
         meta.get(META_CAPABILITIES) or b"{}",
         meta.get(META_CLIENT_INFO),
         ANONYMOUS,
+        view,
         log_level=log_level,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import CancelledError
 from contextlib import aclosing, suppress
 
+from vmcp.model.view import View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import Failure, InvalidRequest
 from vmcp.protocol.lines import Lines, Overlong
@@ -116,15 +117,15 @@ def _settle(taken: asyncio.Future[None]) -> None:
 
 
 async def serve(
-    endpoint: Endpoint, streams: tuple[int, int], ready: Ready, stop: asyncio.Event
+    endpoint: Endpoint, streams: tuple[int, int], view: View, ready: Ready, stop: asyncio.Event
 ) -> None:
-    """Serve until the input ends, nobody reads the output any more, or `stop` is set.
+    """Serve a view until the input ends, nobody reads the output any more, or `stop` is set.
 
     What needs the backends waits until `ready`: a client that launched us asks for their lists at once, and
     many a one only once.
     """
     source, sink = Input(streams[0]), Output(streams[1])
-    dialogue = Dialogue(endpoint, sink.send)
+    dialogue = Dialogue(endpoint, sink.send, view)
     async with dialogue.going_on():
         async with asyncio.TaskGroup() as tasks:
             ends = [

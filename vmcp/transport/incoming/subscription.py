@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.outbox import Outbox
@@ -14,6 +15,7 @@ from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Seen
 from vmcp.model.document import Document
 from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
+from vmcp.model.view import View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client
 from vmcp.protocol.document import EMPTY, MalformedJson, quote, split, split_array, unquote
@@ -67,7 +69,8 @@ class Subscription(HttpAnswer):
         self._kinds = tuple(kind for kind, flag in _FLAGS.items() if wanted.get(flag) == b"true")
         self._uris = _texts(wanted, _RESOURCES)
         tasks = _texts(wanted, _TASKS)
-        self._wish = Wish(_call(message, caller), tasks, self._told) if tasks else None
+        client = Client(Era.STATELESS, STATELESS_VERSION, caller=caller, view=request.view)
+        self._wish = Wish(_call(message, client), tasks, self._told) if tasks else None
         self._seen: Seen = {}
         self._changes: Counter[str] = Counter()
         self.outbox = Outbox()
@@ -76,6 +79,11 @@ class Subscription(HttpAnswer):
     def caller(self) -> Caller:
         """Whose catalog it sees."""
         return self._caller
+
+    @property
+    def view(self) -> View:
+        """What it sees of it."""
+        return self._request.view
 
     async def run(self, gateway: Gateway, now: Seen) -> None:
         """Acknowledge what is honoured, then tell of it until the client leaves or we end."""
@@ -108,7 +116,7 @@ class Subscription(HttpAnswer):
         return tuple(uri for uri, work in works.items() if work.result())
 
     async def _joined(self, gateway: Gateway, uri: str) -> bool:
-        client = Client(Era.STATELESS, STATELESS_VERSION, caller=self._caller)
+        client = Client(Era.STATELESS, STATELESS_VERSION, caller=self._caller, view=self.view)
         try:
             await gateway.watchers.join(self, uri, gateway.reader(client, uri))
         except Failure as failure:
@@ -145,6 +153,10 @@ class Subscription(HttpAnswer):
         """Tell of a task."""
         self.outbox.put(self._message(_TASK_TOLD, params))
 
+    def lost(self) -> None:
+        """End: its view is no more."""
+        self.outbox.close()
+
     def left(self) -> None:
         """End with the client."""
         self.outbox.close()
@@ -170,12 +182,11 @@ def _texts(wanted: Document, key: bytes) -> tuple[str, ...]:
     return texts
 
 
-def _call(message: jsonrpc.Request, caller: Caller) -> Call:
+def _call(message: jsonrpc.Request, client: Client) -> Call:
     """Return the request as a call to the backends that made the tasks; raise CapabilityMissing."""
     raw = message.params.get(_META)
     meta = EMPTY if raw is None else split(raw)
     declared = meta.get(META_CAPABILITIES) or b"{}"
     require(Era.STATELESS, declared)
-    info = meta.get(META_CLIENT_INFO)
-    client = Client(Era.STATELESS, STATELESS_VERSION, declared, info, caller)
-    return Call(client, message.method, message.params, meta)
+    told = replace(client, capabilities=declared, info=meta.get(META_CLIENT_INFO))
+    return Call(told, message.method, message.params, meta)
