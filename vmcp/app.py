@@ -38,6 +38,7 @@ from vmcp.model.snapshot import Snapshot
 from vmcp.model.view import View
 from vmcp.net.client import HttpClient
 from vmcp.net.proxies import proxies
+from vmcp.telemetry.level import set_level
 from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import front, limits, stdio
 from vmcp.transport.incoming.endpoint import Endpoint
@@ -109,6 +110,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
                     parked.run(),
                     gateway.readiness.run(views.catalog),
                     gateway.lag.run(),
+                    _follow_level(live),
                 )
             ]
             try:
@@ -218,6 +220,16 @@ async def _opened(gateway: Gateway, view: View) -> None:
         ops.stop()
         keeping.cancel()
         settling.cancel()
+
+
+async def _follow_level(live: LiveConfig) -> None:
+    """Bring the log level to what the config says, whenever it says something else than before."""
+    known = live.loaded.value.config.operational.log_level
+    async for loaded in live.loaded.changes():
+        now = loaded.config.operational.log_level
+        if now != known:
+            set_level(now)
+        known = now
 
 
 async def _settle(gateway: Gateway) -> None:

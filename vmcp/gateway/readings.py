@@ -15,6 +15,7 @@ from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.inventory import Inventory
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Distribution, Metric, Reading
+from vmcp.telemetry.sink import dropped_lines
 
 _STATES = ("connecting", "ready", "failing")
 _RELOADED = ("ok", "failed")
@@ -34,6 +35,7 @@ def readings(gateway: Gateway) -> Iterator[Reading]:
     yield from _clients(gateway)
     yield from _config(gateway)
     yield Reading(metrics.LAG, (), gateway.lag.value)
+    yield Reading(metrics.LINES_DROPPED, (), dropped_lines())
 
 
 def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]:

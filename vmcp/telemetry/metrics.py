@@ -144,6 +144,9 @@ LAG = Metric(
     (),
     LAG_BOUNDS,
 )
+LINES_DROPPED = Metric(
+    "vmcp_log_lines_dropped_total", "counter", "Log lines that could not be written."
+)
 
 ALL = (
     *(BUILD, READY),
@@ -152,7 +155,7 @@ ALL = (
     *(CATALOG, CATALOG_SECONDS, PROBLEMS, LIST_CHANGED),
     *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS),
     *(RELOADS, LOADED),
-    LAG,
+    *(LAG, LINES_DROPPED),
 )
 
 # What prometheus-client tells of the process, where there is a /proc.

@@ -13,30 +13,35 @@ from datetime import UTC, datetime
 from traceback import StackSummary, walk_tb
 from typing import Literal, TextIO
 
+from vmcp.telemetry.level import set_level
+from vmcp.telemetry.sink import Sink
+
 Format = Literal["text", "json", "auto"]
 
-OUR_LOGGER = "vmcp"
 # What every record has (taskName from Python 3.12 on); the rest are the fields of its line.
 RECORD_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 # A group of exceptions or a chain of causes may be endless; this deep it still explains.
 DEPTH = 4
 
 
-def configure(level: str, shape: Format, stream: TextIO) -> None:
+def configure(level: str, shape: Format, stream: TextIO) -> Sink:
     """Send all log lines to `stream`: ours from `level` on, those of libraries from warning on.
 
-    `auto` is text where a person reads the stream and JSON elsewhere. May be called again.
+    `auto` is text where a person reads the stream and JSON elsewhere. May be called again. What is returned
+    counts the lines that could not be written.
     """
     is_text = shape == "text" or (shape == "auto" and stream.isatty())
-    target = logging.StreamHandler(stream)
+    target = Sink(stream)
     target.setFormatter(TextLines() if is_text else JsonLines())
     root = logging.getLogger()
-    root.handlers[:] = [target]
-    ours = logging.getLevelNamesMapping()[level.upper()]
-    root.setLevel(max(ours, logging.WARNING))
-    logging.getLogger(OUR_LOGGER).setLevel(ours)
+    before, root.handlers[:] = root.handlers[:], [target]
+    for each in before:
+        if isinstance(each, Sink):
+            each.close()
+    set_level(level)
     # It would log a line for each request, with the URL and its query.
     logging.getLogger("uvicorn.access").disabled = True
+    return target
 
 
 class JsonLines(logging.Formatter):

@@ -13,6 +13,7 @@ from vmcp.gateway.explaining import explained
 from vmcp.gateway.status import live, status
 from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
 from vmcp.transport.incoming.front import health_routes
+from vmcp.transport.incoming.leveling import level_route
 from vmcp.transport.incoming.limits import Doors, Refused
 from vmcp.transport.incoming.page.routes import routes
 from vmcp.transport.incoming.reloading import Reload, reload_route
@@ -38,7 +39,7 @@ class Operations:
             return Response(status(gateway), media_type="application/json")
 
         found = [*health_routes(lambda: gateway.readiness.is_ready), Route("/status", show)]
-        found.append(metrics_route(gateway))
+        found += [metrics_route(gateway), level_route()]
         found += [_explain(gateway), reload_route(reload)]
         if shows_page:
             browser = Browser(gateway.registry, gateway.inventories, gateway.views)
