@@ -41,18 +41,27 @@ class Answer:
 
 def get(ops_url: str, path: str, query: Mapping[str, str] | None = None) -> Any:
     """Return the JSON at a path; raise Stop with what is in the way."""
+    return get_soon(ops_url, path, ANSWER_SECONDS, query)
+
+
+def get_soon(
+    ops_url: str, path: str, seconds: float, query: Mapping[str, str] | None = None
+) -> Any:
+    """Return the JSON at a path where silence longer than some seconds is in the way."""
     target = f"{path}?{urlencode(query)}" if query else path
-    return _ask(ops_url, "GET", target, frozenset((200,))).value
+    return _ask(ops_url, "GET", target, frozenset((200,)), seconds).value
 
 
 def post(ops_url: str, path: str, expected: frozenset[int]) -> Answer:
     """Post nothing to a path and return one of the expected answers; raise Stop with what is in the way."""
-    return _ask(ops_url, "POST", path, expected)
+    return _ask(ops_url, "POST", path, expected, ANSWER_SECONDS)
 
 
-def _ask(ops_url: str, method: str, target: str, expected: frozenset[int]) -> Answer:
+def _ask(
+    ops_url: str, method: str, target: str, expected: frozenset[int], seconds: float
+) -> Answer:
     base = _checked(ops_url)
-    status, body = _exchanged(base, method, base.path.rstrip("/") + target)
+    status, body = _exchanged(base, method, base.path.rstrip("/") + target, seconds)
     shown = f"{base.scheme}://{base.netloc}"
     if status not in expected:
         raise Stop(_refused(shown, status, body), ExitCode.TROUBLE)
@@ -78,11 +87,11 @@ def _checked(ops_url: str) -> SplitResult:
     return parts
 
 
-def _exchanged(base: SplitResult, method: str, target: str) -> tuple[int, bytes]:
+def _exchanged(base: SplitResult, method: str, target: str, seconds: float) -> tuple[int, bytes]:
     from http.client import HTTPException
 
     shown = f"{base.scheme}://{base.netloc}"
-    connection = _connection(base)
+    connection = _connection(base, seconds)
     try:
         connection.request(method, target, headers={"Accept": "application/json"})
         answer = connection.getresponse()
@@ -94,7 +103,7 @@ def _exchanged(base: SplitResult, method: str, target: str) -> tuple[int, bytes]
             ExitCode.TROUBLE,
         ) from None
     except TimeoutError:
-        raise Stop(f"No answer from {shown} in {ANSWER_SECONDS:g} s.", ExitCode.TROUBLE) from None
+        raise Stop(f"No answer from {shown} in {seconds:g} s.", ExitCode.TROUBLE) from None
     except (OSError, HTTPException) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise Stop(f"{shown} cannot be asked: {reason}.", ExitCode.TROUBLE) from None
@@ -102,12 +111,12 @@ def _exchanged(base: SplitResult, method: str, target: str) -> tuple[int, bytes]
         connection.close()
 
 
-def _connection(base: SplitResult) -> HTTPConnection:
+def _connection(base: SplitResult, seconds: float) -> HTTPConnection:
     # A proxy between this command and the gateway would hide whose request it is.
     from http.client import HTTPConnection, HTTPSConnection
 
     kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
-    return kind(base.hostname or "", base.port, timeout=ANSWER_SECONDS)
+    return kind(base.hostname or "", base.port, timeout=seconds)
 
 
 def _refused(shown: str, status: int, body: bytes) -> str:
