@@ -21,6 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from vmcp.model.backend import ClientCert
+from vmcp.model.secret import Secret
+
 Key: TypeAlias = ec.EllipticCurvePrivateKey
 _DAY = timedelta(days=1)
 
@@ -44,12 +47,28 @@ class Identity:
         """The certificate as PEM."""
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
-    def server(self) -> ssl.SSLContext:
-        """Return what a server with this identity speaks TLS with."""
+    @property
+    def key_pem(self) -> str:
+        """The key as PEM."""
+        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+    @property
+    def shown(self) -> ClientCert:
+        """What a client shows to servers that ask who it is."""
+        chain = "".join(
+            one.public_bytes(Encoding.PEM).decode() for one in (self.certificate, *self.chain)
+        )
+        return ClientCert(chain, Secret(self.key_pem))
+
+    def server(self, clients: str | None = None) -> ssl.SSLContext:
+        """Return what a server with this identity speaks TLS with; it may want `clients` to be signed."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if clients is not None:
+            made.verify_mode = ssl.CERT_REQUIRED
+            made.load_verify_locations(cadata=clients)
         with tempfile.NamedTemporaryFile(suffix=".pem") as file:
             Path(file.name).write_bytes(
-                self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+                self.key_pem.encode()
                 + b"".join(
                     one.public_bytes(Encoding.PEM) for one in (self.certificate, *self.chain)
                 )

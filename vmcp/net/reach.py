@@ -23,7 +23,7 @@ class Address:
     """Where a socket of a family connects to."""
 
     family: int
-    place: tuple[str | int, ...]
+    place: tuple[str | int | bytes, ...]
 
 
 Lookup = Callable[[str, int], Sequence[Address]]
