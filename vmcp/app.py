@@ -177,8 +177,6 @@ async def serve_stdio(
             work.cancel()
 
 
-async def _serve(
-    gateway: Gateway,
 async def _opened(gateway: Gateway, view: View) -> None:
     """Wait until the sources have told of a view and it has been built."""
     async for _ in gateway.registry.snapshot.changes():
@@ -186,6 +184,8 @@ async def _opened(gateway: Gateway, view: View) -> None:
             return
 
 
+async def _serve(
+    gateway: Gateway,
     live: LiveConfig,
     sockets: tuple[socket, socket],
     stop: asyncio.Event,

@@ -23,6 +23,14 @@ def disagreements(config: Mapping[str, object]) -> Iterator[Fault]:
     yield from _passed_headers(config)
 
 
+def _names(config: Mapping[str, object], key: str) -> list[tuple[int, str]]:
+    return [
+        (index, name)
+        for index, entry in enumerate(sequence(config, key))
+        if isinstance(name := mapping(entry).get("name"), str)
+    ]
+
+
 def _unknown_backends(
     config: Mapping[str, object], known: list[str], place: tuple[str, ...]
 ) -> Iterator[Fault]:

@@ -15,10 +15,10 @@ from vmcp.config.backends import BackendSettings
 from vmcp.config.faults import Fault
 from vmcp.config.outgoing import OutgoingAuthSettings
 from vmcp.config.section import Section
-from vmcp.config.serving import OperationalSettings, ServerSettings
+from vmcp.config.serving import IncomingAuthSettings, OperationalSettings, ServerSettings
 from vmcp.config.values import FilledText, PassedHeaderName
-
 from vmcp.config.views import ViewSettings
+
 
 class Config(Section):
     """The config file of vmcp, a gateway that gives clients one URL for many MCP servers."""
@@ -65,7 +65,6 @@ class Config(Section):
             "configuration sets them there."
         ),
     )
-    server: ServerSettings = Field(
     views: tuple[ViewSettings, ...] = Field(
         default=(),
         description=(
@@ -73,6 +72,7 @@ class Config(Section):
             "`/mcp/<backend>` without any setting."
         ),
     )
+    server: ServerSettings = Field(
         default=ServerSettings(), description="Where the gateway listens."
     )
 
