@@ -81,7 +81,7 @@ async def test_a_call_may_take_longer_than_an_idle_connection_lasts(client: Http
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_connection_has_ten_seconds_to_come_about(client: HttpClient, scheme: str) -> None:
+async def test_a_connection_has_four_seconds_to_come_about(client: HttpClient, scheme: str) -> None:
     with deaf() as place:
         url = parse(f"{scheme}://127.0.0.1:{place.port}/")
         error = await _times_out(client.send("POST", url, {}, b"{}", SYSTEM))
@@ -90,7 +90,7 @@ async def test_a_connection_has_ten_seconds_to_come_about(client: HttpClient, sc
     assert str(error) == "no connection in time"
 
 
-async def test_a_handshake_has_ten_seconds_too(client: HttpClient) -> None:
+async def test_a_handshake_has_four_seconds_too(client: HttpClient) -> None:
     async with serving(Peer.gone, seconds=None) as site:
         url = parse(f"https://127.0.0.1:{site.port}/")
         error = await _times_out(client.send("POST", url, {}, b"{}", SYSTEM))
@@ -104,7 +104,7 @@ async def _times_out(sending: object) -> NetError:
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(_error(sending))
         await turns()
-        skip(9.5)
+        skip(3.5)
         await turns()
         assert not task.done()
         skip(1)

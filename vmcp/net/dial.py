@@ -17,7 +17,8 @@ from vmcp.net.tls import SYSTEM, Trust, context
 from vmcp.net.tunnel import Tunnel, credential
 from vmcp.net.url import Url
 
-_CONNECT_SECONDS = 10.0
+# Less than any answer is waited for, so that who is not reached is told as such. It leaves room for two packets lost.
+_CONNECT_SECONDS = 4.0
 
 P = TypeVar("P", bound=asyncio.Protocol)
 Make = Callable[[], Connection]
