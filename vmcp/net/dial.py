@@ -17,7 +17,7 @@ from vmcp.net.tls import SYSTEM, Trust, context
 from vmcp.net.tunnel import Tunnel, credential
 from vmcp.net.url import Url
 
-# Less than any answer is waited for, so that who is not reached is told as such. It leaves room for two packets lost.
+# Less than any answer is waited for, so that who is not reached is told as such; two lost packets fit in.
 _CONNECT_SECONDS = 4.0
 
 P = TypeVar("P", bound=asyncio.Protocol)
