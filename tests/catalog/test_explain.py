@@ -161,7 +161,8 @@ def test_the_only_backend_with_resources_is_asked_for_every_uri() -> None:
 def test_a_backend_that_was_never_listed_may_have_it() -> None:
     listed = {"a": lists(["x"]), "b": None, "c": None}
 
-    assert explained(listed, "b_y").unlisted == ("b", "c")
+    assert explained(listed, "y").unlisted == ("b", "c")
+    assert explained(listed, "b_y").unlisted == ("b",)
     assert explained(listed, "x").unlisted == ()
 
 

@@ -169,11 +169,11 @@ def _unlisted(
     *,
     has_found: bool,
 ) -> Iterator[str]:
-    for backend in snapshot.backends:
-        if backend.key not in inventories:
-            prefix = prefix_of(backend.name, snapshot.rules)
-            if not has_found or (prefix and asked.startswith(prefix)):
-                yield backend.name
+    """Yield whose prefix the name has; where nobody's is and nothing was found, all may have it."""
+    names = [backend.name for backend in snapshot.backends if backend.key not in inventories]
+    prefixes = {name: prefix_of(name, snapshot.rules) for name in names}
+    likely = [name for name in names if prefixes[name] and asked.startswith(prefixes[name])]
+    yield from likely or ([] if has_found else names)
 
 
 def _mentions(snapshot: Snapshot, catalog: Catalog, asked: str) -> Iterator[str]:

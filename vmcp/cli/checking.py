@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import assert_never
@@ -36,15 +33,9 @@ def check(file: Path, printed: TableFormat) -> None:
 
 def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
-    from vmcp import app
-    from vmcp.clock import SystemClock
-    from vmcp.discovery.reload import LiveConfig
+    from vmcp.cli.surveying import surveyed
 
-    loaded = _loaded(file, printed)
-    live = LiveConfig(lambda: loaded, loaded, SystemClock())
-    # What goes wrong is in the report; the log would tell it a second time.
-    logging.lastResort = logging.NullHandler()
-    found = asyncio.run(app.survey(live, os.environ, seconds))
+    found = surveyed(_loaded(file, printed), seconds)
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
         for backend in found.snapshot.backends

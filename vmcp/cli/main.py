@@ -15,6 +15,8 @@ import typer
 import vmcp
 from vmcp.cli import output
 from vmcp.cli.call import call
+from vmcp.cli.doctor import doctor
+from vmcp.cli.explain import explain
 from vmcp.cli.init import init
 from vmcp.cli.key import key
 from vmcp.cli.prompts import prompts
@@ -22,6 +24,7 @@ from vmcp.cli.reload import reload
 from vmcp.cli.resources import resources
 from vmcp.cli.schema import schema
 from vmcp.cli.serve import serve
+from vmcp.cli.status import status
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.cli.tools import tools
 from vmcp.cli.validate import validate
@@ -34,7 +37,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (serve, tools, prompts, resources, call, reload, validate, init, key, schema):
+for command in (
+    *(serve, status, explain, doctor, reload),
+    *(tools, prompts, resources, call),
+    *(validate, init, key, schema),
+):
     app.command()(command)
 
 

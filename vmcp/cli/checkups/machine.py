@@ -1,0 +1,77 @@
+"""What on this machine keeps a gateway from serving well: open files, permissions, ports."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from vmcp.cli.checkups.steps import Outcome, Step
+from vmcp.config.load import Loaded
+from vmcp.config.references import FromFile
+from vmcp.config.serving import ServerSettings
+from vmcp.errors import CannotListen
+from vmcp.transport.incoming.server import listening
+
+_FEW_FILES = 4096
+
+
+def examine(loaded: Loaded, *, is_running: bool) -> Iterator[Step]:
+    """Yield what is found; the ports are the gateway's own where one is running."""
+    yield from _open_files()
+    yield from _permissions(loaded)
+    if not is_running:
+        yield from _ports(loaded.config.server)
+
+
+def _open_files() -> Iterator[Step]:
+    try:
+        import resource
+    except ImportError:
+        # There is no such limit on Windows.
+        return
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        yield Step("open files", Outcome.OK, "No limit.")
+    elif soft < _FEW_FILES:
+        yield Step("open files", Outcome.WARNING, f"At most {soft}.", "FewOpenFiles")
+    else:
+        yield Step("open files", Outcome.OK, f"At most {soft}.")
+
+
+def _permissions(loaded: Loaded) -> Iterator[Step]:
+    secrets = {
+        loaded.path.parent / origin.path
+        for origin in loaded.secrets
+        if isinstance(origin, FromFile)
+    }
+    for file in loaded.files:
+        mode = _mode(file)
+        if mode & stat.S_IWOTH:
+            yield Step("file", Outcome.WARNING, f"Everybody may write to {file}.", "OthersMayWrite")
+        elif file in secrets and mode & stat.S_IROTH:
+            said = f"Everybody may read {file}, which holds a secret."
+            yield Step("file", Outcome.WARNING, said, "OthersMayRead")
+        else:
+            yield Step("file", Outcome.OK, f"{file}")
+
+
+def _mode(file: Path) -> int:
+    try:
+        return file.stat().st_mode
+    except OSError:
+        # It was read a moment ago: whoever replaces it now is not there yet.
+        return 0
+
+
+def _ports(server: ServerSettings) -> Iterator[Step]:
+    yield _port("port", server.host, server.port)
+    yield _port("operations port", server.ops_host, server.ops_port)
+
+
+def _port(name: str, host: str, port: int) -> Step:
+    try:
+        with listening(host, port):
+            return Step(name, Outcome.OK, f"{host} port {port} is free.")
+    except CannotListen as error:
+        return Step(name, Outcome.FAILED, str(error), "CannotListen")

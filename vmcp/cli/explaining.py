@@ -1,0 +1,105 @@
+"""What `vmcp explain` tells: the answer of /explain, or of a catalog made for the purpose, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from vmcp.cli import operations, output
+from vmcp.cli.output import TextFormat
+from vmcp.cli.stop import ExitCode, Stop
+
+Facts = Mapping[str, Any]
+# What is wrong with each backend that is not well, by name.
+Troubles = Mapping[str, str]
+
+_WELL = frozenset(("healthy", "ready", "unauthenticated"))
+
+
+def ask(ops_url: str, name: str, printed: TextFormat) -> None:
+    """Have a running gateway explain a name, and print it; raise Stop where clients do not see it."""
+    found = operations.get(ops_url, "/explain", {"name": name})
+    told = operations.get(ops_url, "/status")
+    troubles = {one["name"]: _trouble(one) for one in told["backends"] if one["state"] not in _WELL}
+    _tell(found, troubles, printed)
+
+
+def find_out(file: Path, seconds: float, name: str, printed: TextFormat) -> None:
+    """Open the backends of a file once and explain a name; raise Stop where clients would not see it."""
+    from vmcp.catalog.explain import explain
+    from vmcp.cli import configuration
+    from vmcp.cli.surveying import surveyed
+    from vmcp.gateway.explaining import facts
+
+    is_text = printed is TextFormat.TEXT
+    loaded = configuration.read(file) if is_text else configuration.read_for_programs(file)
+    seen = surveyed(loaded, seconds)
+    found = explain(seen.snapshot, seen.inventories, seen.catalog, name)
+    troubles = {key.name: message for key, message in seen.troubles.items()}
+    silent = {
+        backend.name: "It did not answer in time."
+        for backend in seen.snapshot.backends
+        if backend.key not in seen.inventories
+    }
+    _tell(facts(found), {**silent, **troubles}, printed)
+
+
+def _trouble(backend: Facts) -> str:
+    last = backend.get("lastFailure") or backend
+    message = last.get("message")
+    return f"{backend['state']}: {message}" if message else str(backend["state"])
+
+
+def _tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
+    named = {one["backend"] for one in found["found"]} | set(found["unlisted"])
+    concerned = {
+        name: why.replace(f"Backend '{name}': ", "")
+        for name, why in sorted(troubles.items())
+        if name in named
+    }
+    if printed is TextFormat.JSON:
+        output.emit_json({**found, "troubles": concerned})
+    else:
+        for line in _lines(found, concerned):
+            output.emit(output.visible(line))
+    if not found["found"]:
+        raise Stop(_unknown(found), ExitCode.UNKNOWN_TOOL)
+    if all(one["name"] is None for one in found["found"]):
+        raise Stop("No client sees it.", ExitCode.FAILED)
+
+
+def _lines(found: Facts, troubles: Troubles) -> Iterator[str]:
+    for one in found["found"]:
+        yield from _finding(one)
+        if one["backend"] in troubles:
+            yield f"  - Its backend is not well: {troubles[one['backend']]}"
+    for name in found["unlisted"]:
+        why = troubles.get(name, "")
+        yield f"Backend '{name}' may have it: what it offers is not known. {why}".rstrip()
+    yield from found["mentions"]
+
+
+def _finding(one: Facts) -> Iterator[str]:
+    kind = str(one["kind"]).capitalize()
+    if one["name"] is None:
+        yield f"{kind} '{one['ownName']}' of backend '{one['backend']}' is seen by no client."
+    elif one["name"] == one["ownName"]:
+        yield f"{kind} '{one['name']}' leads to backend '{one['backend']}', which calls it the same."
+    else:
+        yield f"{kind} '{one['name']}' leads to '{one['ownName']}' of backend '{one['backend']}'."
+    for sentence in one["why"]:
+        yield f"  - {sentence}"
+    for view in one.get("views") or ():
+        yield f"  - It is also in view '{view}'."
+
+
+def _unknown(found: Facts) -> str:
+    near = found["near"]
+    if near:
+        return f"Nothing is called '{found['name']}'. Did you mean {_either(near)}?"
+    return f"Nothing is called '{found['name']}': 'vmcp tools' lists what there is."
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(f"'{name}'" for name in names)

@@ -1,0 +1,126 @@
+"""The answer of /status in words for a person; members that are not there are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from vmcp.cli import operations, output
+from vmcp.cli.output import TableFormat, first_line
+from vmcp.cli.stop import ExitCode, Stop
+from vmcp.clock import SystemClock
+
+Facts = Mapping[str, Any]
+
+_WELL = frozenset(("healthy", "ready", "unauthenticated"))
+_COLUMNS = (
+    *("name", "state", "since", "era", "tools", "calls", "called", "failed"),
+    *("p50 ms", "p99 ms", "last failure"),
+)
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def show(ops_url: str, printed: TableFormat) -> None:
+    """Ask a gateway how it is and print it; raise Stop when something is wrong."""
+    told = operations.get(ops_url, "/status")
+    if printed is TableFormat.JSON:
+        output.emit_json(told)
+    else:
+        _print(told, SystemClock().now())
+    if wrong := list(_wrong(told)):
+        raise Stop(f"{'; '.join(wrong)}.", ExitCode.FAILED)
+
+
+def _wrong(told: Facts) -> Iterator[str]:
+    """Yield what is not as it should be."""
+    if not told.get("ready"):
+        yield "The gateway is not ready"
+    unwell = [str(one["name"]) for one in told.get("backends", ()) if one["state"] not in _WELL]
+    if unwell:
+        yield f"{len(unwell)} of {len(told['backends'])} backends not well: {', '.join(unwell)}"
+    if _config(told).get("lastError"):
+        yield "The config file is broken, and the one before stays in force"
+
+
+def _print(told: Facts, now: datetime) -> None:
+    for line in (_headline(told), *_about_config(_config(told), now)):
+        output.emit(output.visible(line))
+    rows = [_row(one, now) for one in told.get("backends", ())]
+    if rows:
+        output.emit("")
+        output.emit_table(_COLUMNS, rows)
+    if problems := told.get("problems", ()):
+        output.emit("")
+        cells = [[str(one[key]) for key in ("object", "reason", "message")] for one in problems]
+        output.emit_table(("Object", "Reason", "Message"), cells)
+
+
+def _headline(told: Facts) -> str:
+    state = "ready" if told.get("ready") else "not ready"
+    counts = told.get("catalog", {})
+    words = {"tools": "tools", "prompts": "prompts", "resources": "resources"}
+    offered = [f"{counts[key]} {word}" for key, word in words.items() if key in counts]
+    sessions = f"{told.get('sessions', 0)} sessions"
+    return (
+        f"{told.get('name')} (vmcp {told.get('version')}): {', '.join([state, *offered, sessions])}"
+    )
+
+
+def _config(told: Facts) -> Facts:
+    found = told.get("config")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _about_config(config: Facts, now: datetime) -> Iterator[str]:
+    if "loadedAt" in config:
+        sources = ", ".join(map(str, config.get("sources", ())))
+        loaded = f"loaded {_ago(config['loadedAt'], now)} ago"
+        yield f"config: {sources}, {loaded}, reloaded {config.get('reloads', 0)} times"
+    for key in config.get("restartNeeded") or ():
+        yield f"config: the new value of {key} waits for a restart"
+    if error := config.get("lastError"):
+        yield f"config: broken since {_ago(error['at'], now)}, and the one before stays in force"
+        yield f"  {error['message']}"
+        for each in error.get("errors", ()):
+            yield f"  - {each.get('path') or 'the file'}: {each.get('message')}"
+
+
+def _row(one: Facts, now: datetime) -> Sequence[str]:
+    last_minute = one.get("lastMinute") or {}
+    figures = (*(one.get(key) for key in ("era", "tools", "calls", "called", "failed")),)
+    times = (last_minute.get("p50Milliseconds"), last_minute.get("p99Milliseconds"))
+    since = _ago(one["since"], now) if one.get("since") else ""
+    cells = (one["name"], _state(one), since, *figures, *times, _failure(one, now))
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _state(one: Facts) -> str:
+    breaker = one.get("circuitBreaker") or {}
+    is_cut = breaker.get("state") in ("open", "half-open")
+    return f"{one['state']}, breaker {breaker['state']}" if is_cut else str(one["state"])
+
+
+def _failure(one: Facts, now: datetime) -> str:
+    last = one.get("lastFailure")
+    if not last:
+        return first_line(_said(one))
+    ago = f"{_ago(last['at'], now)} ago"
+    times = f", {last['count']} times" if last.get("count", 1) > 1 else ""
+    return first_line(
+        f"{last.get('reason')} ({ago}{times}): {_said({**last, 'name': one['name']})}"
+    )
+
+
+def _said(one: Facts) -> str:
+    """Return the message without the name of the backend, which stands in the same line."""
+    return str(one.get("message") or "").removeprefix(f"Backend '{one['name']}': ")
+
+
+def _ago(when: str, now: datetime) -> str:
+    """Return how long ago something was, in its largest unit."""
+    seconds = max(now - datetime.fromisoformat(when), timedelta()).total_seconds()
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return "0 s"
