@@ -31,9 +31,9 @@ ToolPattern = Annotated[Text, AfterValidator(_tool), Field(json_schema_extra={"p
 
 
 class ViewSettings(Section):
-    """A part of what clients see, at the path `/mcp/v/<name>`; at least one of `backends` and `tools` limits it."""
+    """A part of what clients see, at `/mcp/v/<name>`: `backends`, `tools` or both say which."""
 
-    """A part of what clients see, at the path `/mcp/v/<name>`; `backends`, `tools` or both limit it."""
+    name: Name = Field(description="Its name, unique in the file; the last part of its path.")
     description: FilledText | None = Field(
         default=None, description="What it is for; clients are told with the instructions."
     )
