@@ -6,7 +6,6 @@ import asyncio
 import gc
 import logging
 import secrets
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -36,6 +35,7 @@ from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 from vmcp.model.view import View
+from vmcp.net import signals
 from vmcp.net.client import HttpClient
 from vmcp.net.proxies import proxies
 from vmcp.telemetry.level import set_level
@@ -142,8 +142,9 @@ async def serve(
         listening(settings.host, settings.port) as main_socket,
         listening(settings.ops_host, settings.ops_port) as ops_socket,
     ):
-        stop = _stop_signals()
-        async with running(live, environment) as gateway:
+        stop = signals.stop()
+        async with running(live, environment) as gateway, _reloading(live):
+            signals.on_hang_up(live.ring, stop.set)
             url = _url(settings.host, main_socket, settings.path)
             log.info(
                 "listening",
@@ -166,8 +167,12 @@ async def serve_stdio(
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
     doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
-    stop = _stop_signals()
-    async with running(live, environment) as gateway, asyncio.TaskGroup() as tasks:
+    stop = signals.stop()
+    async with (
+        running(live, environment) as gateway,
+        _reloading(live),
+        asyncio.TaskGroup() as tasks,
+    ):
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
         log.info("serving on standard input and output")
         endpoint = Endpoint(gateway, doors, keeper)
@@ -175,6 +180,17 @@ async def serve_stdio(
         await stdio.serve(endpoint, streams, view, gateway.readiness.reached, stop)
         for work in works:
             work.cancel()
+
+
+@asynccontextmanager
+async def _reloading(live: LiveConfig) -> AsyncIterator[None]:
+    """Have the config follow what is on disk for the block."""
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(live.run())
+        try:
+            yield
+        finally:
+            following.cancel()
 
 
 async def _opened(gateway: Gateway, view: View) -> None:
@@ -243,23 +259,6 @@ async def _settle(gateway: Gateway) -> None:
 def _url(host: str, bound: socket, path: str) -> str:
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{bound.getsockname()[1]}{path}"
-
-
-def _stop_signals() -> asyncio.Event:
-    """Return what the first SIGTERM or SIGINT sets; the next one ends the process at once."""
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-
-    def tell() -> None:
-        told.set()
-        for each in numbers:
-            loop.remove_signal_handler(each)
-            # KeyboardInterrupt would be raised wherever we are, and caught where somebody catches everything.
-            signal.signal(each, signal.SIG_DFL)
-
-    for each in numbers:
-        loop.add_signal_handler(each, tell)
-    return told
 
 
 async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -178,3 +180,123 @@ async def test_another_key_for_seals_waits_for_a_restart(disk: Disk) -> None:
     await live.reload()
 
     assert live.loaded.value.waiting == ("server.sealKeyFile",)
+
+
+@asynccontextmanager
+async def following(live: LiveConfig) -> AsyncIterator[None]:
+    """Run a config for the block."""
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(live.run())
+        yield
+        running.cancel()
+
+
+async def test_a_changed_file_is_followed_without_being_asked(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    async with following(live):
+        await until(lambda: disk.loads)
+        disk.write(web("b"))
+
+        await until(lambda: names(live) == ["b"])
+
+
+async def test_what_changed_before_it_runs_is_taken(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.write(web("b"))
+
+    async with following(live):
+        await until(lambda: names(live) == ["b"])
+
+    assert live.loading.value.reloads == 1
+
+
+async def test_the_beginning_alone_is_no_reload(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    before = live.loading.value
+
+    async with following(live):
+        await until(lambda: disk.loads)
+
+    assert live.loading.value is before
+
+
+async def test_a_bell_reloads_too(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    async with following(live):
+        await until(lambda: disk.loads)
+        live.ring()
+
+        await until(lambda: live.loading.value.reloads == 1)
+
+
+def bearer(path: str) -> str:
+    auth = f"{{type: bearer_token, bearerToken: {{tokenFile: {path}}}}}"
+    return f"{web('a')}outgoingAuth: {{default: {auth}}}\n"
+
+
+def token(live: LiveConfig) -> str:
+    (secret,) = live.loaded.value.secrets.values()
+    return secret.reveal()
+
+
+async def test_a_secret_file_is_followed_and_so_is_one_that_is_named_later(disk: Disk) -> None:
+    one, two = disk.path.with_name("one"), disk.path.with_name("two")
+    one.write_text("first")
+    two.write_text("second")
+    live = disk.live(bearer("one"))
+    async with following(live):
+        await until(lambda: disk.loads)
+        one.write_text("first-rotated")
+        await until(lambda: token(live) == "first-rotated")
+
+        disk.write(bearer("two"))
+        await until(lambda: token(live) == "second")
+        two.write_text("second-rotated")
+        await until(lambda: token(live) == "second-rotated")
+
+
+async def test_a_secret_file_that_is_gone_is_a_fault_until_it_is_back(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = disk.path.with_name("one")
+    file.write_text("first")
+    live = disk.live(bearer("one"))
+    async with following(live):
+        await until(lambda: disk.loads)
+        file.unlink()
+        await until(lambda: live.loading.value.failure is not None)
+        assert token(live) == "first"
+
+        file.write_text("back")
+        await until(lambda: token(live) == "back")
+
+    assert live.loading.value.failure is None
+    assert "first" not in caplog.text
+    assert "back" not in caplog.text
+
+
+async def test_a_file_that_was_missing_when_it_was_first_named_is_followed(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    async with following(live):
+        await until(lambda: disk.loads)
+        disk.write(bearer("late"))
+        await until(lambda: live.loading.value.failure is not None)
+
+        disk.path.with_name("late").write_text("here")
+        await until(lambda: token(live) == "here" if live.loaded.value.secrets else False)
+
+
+async def test_a_fault_of_ours_leaves_in_force_what_is(disk: Disk) -> None:
+    loaded = disk.live(web("a")).loaded.value
+
+    def broken() -> Loaded:
+        raise ZeroDivisionError
+
+    live = LiveConfig(broken, loaded, disk.clock)
+    loading = await live.reload()
+
+    assert loading.failure is not None
+    assert [str(error) for error in loading.failure.errors] == [
+        "the file: It cannot be read: ZeroDivisionError."
+    ]
+    assert live.loaded.value is loaded
