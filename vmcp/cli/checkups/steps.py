@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from http import HTTPStatus
 from time import perf_counter
 from typing import TypeVar
 
 from vmcp.protocol.failures import BackendFailed
+from vmcp.transport.outgoing.pipe import Rejected
 from vmcp.transport.outgoing.speech import EraContradicted, Refused
 
 T = TypeVar("T")
@@ -62,6 +64,9 @@ class Course:
             return await work
         except Trouble as trouble:
             self._fail(trouble.cause, trouble.detail)
+        except Rejected as rejected:
+            is_nothing = rejected.told == HTTPStatus.NOT_FOUND
+            self._fail("NothingThere" if is_nothing else rejected.reason, sentence(rejected))
         except BackendFailed as failure:
             self._fail(failure.reason, sentence(failure))
         except EraContradicted as error:
@@ -101,9 +106,15 @@ async def bounded(course: Course, work: Awaitable[None], seconds: float) -> tupl
     """Await a course of steps for at most so long, and return them."""
     try:
         async with asyncio.timeout(seconds):
-            await work
+            await _unless_ended(work)
     except TimeoutError:
         course.late()
-    except Ended:
-        pass
     return tuple(course.steps)
+
+
+async def _unless_ended(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except* Ended:
+        # Where it passed a group of tasks, it comes as a group.
+        pass
