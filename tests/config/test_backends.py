@@ -117,6 +117,11 @@ def test_another_url_is_refused_and_never_shown(url: str, message: str) -> None:
             "Has no effect on an http URL: only https has certificates.",
         ),
         (
+            "backends: [{name: a, url: 'http://h', clientCert: {certFile: a, keyFile: b}}]",
+            "backends[0].clientCert",
+            "Has no effect on an http URL: only https has certificates.",
+        ),
+        (
             backend("caBundle: nothing"),
             "backends[0].caBundle",
             "The inline data holds no PEM certificate.",
@@ -127,7 +132,12 @@ def test_another_url_is_refused_and_never_shown(url: str, message: str) -> None:
                 f"backends[0].{key.partition(':')[0]}",
                 "Has no effect on a stdio backend.",
             )
-            for key in ("caBundlePath: x", "headerForward: {}", "sessionScope: shared")
+            for key in (
+                "caBundlePath: x",
+                "clientCert: {certFile: a, keyFile: b}",
+                "headerForward: {}",
+                "sessionScope: shared",
+            )
         ),
     ],
     ids=lambda value: str(value)[-40:],

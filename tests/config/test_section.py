@@ -24,7 +24,6 @@ LATER_KEYS = [
     [
         *((f"{BOTH}{key}: {{}}", key) for key in LATER_KEYS),
         (backend("type: entry"), "backends[0].type"),
-        (backend("clientCert: {certFile: a, keyFile: b}"), "backends[0].clientCert"),
         (f"{BOTH}incomingAuth: {{type: anonymous, oidc: {{}}}}", "incomingAuth.oidc"),
         (f"{BOTH}incomingAuth: {{type: anonymous, authz: {{}}}}", "incomingAuth.authz"),
         (f"{BOTH}incomingAuth: {{type: anonymous, keysFile: x}}", "incomingAuth.keysFile"),

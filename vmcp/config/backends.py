@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PlainValidator, ValidationInfo
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from vmcp.config.faults import Fault, listing
 from vmcp.config.headers import value_complaint
@@ -15,11 +15,13 @@ from vmcp.config.references import (
     BundlePath,
     FilePath,
     FolderPath,
+    Outside,
     SecretOrigin,
     VariableName,
     by_variable,
     env_complaint,
     hidden,
+    judge,
     no_complaint,
     origin,
     secret,
@@ -32,6 +34,8 @@ from vmcp.model.backend import SessionScope
 from vmcp.model.secret import Secret
 
 Transport = Literal["streamable-http", "sse", "stdio"]
+
+_OF_HTTP = ("caBundle", "caBundlePath", "clientCert", "headerForward", "sessionScope")
 
 
 class EnvReference(Section):
@@ -130,10 +134,41 @@ def header_names(given: Mapping[str, object]) -> Iterator[tuple[tuple[str | int,
         yield ("addPlaintextHeaders", name), name
 
 
+def _chain_path(path: str, validation: ValidationInfo) -> str:
+    outside: Outside | None = validation.context
+    if outside is not None:
+        judge(outside.client_chain_file, path, no_complaint, f"The file {path}")
+    return path
+
+
+def _key_path(path: str, validation: ValidationInfo) -> str:
+    outside: Outside | None = validation.context
+    if outside is not None:
+        # A certificate that is wrong itself is told of at its own place.
+        certificate = validation.data.get("cert_file")
+
+        def read(name: str) -> str:
+            return outside.client_key_file(name, certificate)
+
+        judge(read, path, no_complaint, f"The file {path}")
+    return path
+
+
+class ClientCertSettings(Section):
+    """The certificate that is shown to a backend which asks for one. Files that change are read anew."""
+
+    cert_file: Annotated[FilePath, AfterValidator(_chain_path)] = Field(
+        description="The PEM file of the certificate, followed by those that signed it, but for the root."
+    )
+    key_file: Annotated[FilePath, AfterValidator(_key_path)] = Field(
+        description="The PEM file of its private key, which is not encrypted."
+    )
+
+
 class BackendSettings(Section):
     """One MCP server, reached at a URL or started as a command."""
 
-    later: ClassVar[frozenset[str]] = frozenset({"type", "clientCert"})
+    later: ClassVar[frozenset[str]] = frozenset({"type"})
     exactly_one: ClassVar[tuple[str, ...]] = ("url", "stdio")
 
     name: Name = Field(description="Its public name, unique in the file.")
@@ -159,6 +194,10 @@ class BackendSettings(Section):
     ca_bundle_path: BundlePath | None = Field(
         default=None, description="The file that holds such certificates."
     )
+    client_cert: ClientCertSettings | None = Field(
+        default=None,
+        description="Who the gateway says it is where the server asks for a certificate (mutual TLS).",
+    )
     header_forward: HeaderForwardSettings | None = Field(
         default=None, description="Headers that are added to each request."
     )
@@ -179,7 +218,7 @@ class BackendSettings(Section):
         yield from _transport_faults(given)
         yield from _certificate_faults(given)
         if "stdio" in given and "url" not in given:
-            for key in ("caBundle", "caBundlePath", "headerForward", "sessionScope"):
+            for key in _OF_HTTP:
                 if key in given:
                     yield Fault((key,), "Has no effect on a stdio backend.")
 
@@ -195,10 +234,10 @@ def _transport_faults(given: Mapping[str, object]) -> Iterator[Fault]:
 
 
 def _certificate_faults(given: Mapping[str, object]) -> Iterator[Fault]:
-    keys = [key for key in ("caBundle", "caBundlePath") if key in given]
-    if len(keys) > 1:
-        yield Fault((), "Takes only one of several keys.", found=listing(keys))
+    bundles = [key for key in ("caBundle", "caBundlePath") if key in given]
+    if len(bundles) > 1:
+        yield Fault((), "Takes only one of several keys.", found=listing(bundles))
     url = given.get("url")
     if isinstance(url, str) and url.lower().startswith("http:"):
-        for key in keys:
+        for key in (*bundles, *(key for key in ("clientCert",) if key in given)):
             yield Fault((key,), "Has no effect on an http URL: only https has certificates.")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from vmcp.config import pem
+from vmcp.clock import SystemClock
+from vmcp.config import keypair, pem
 from vmcp.config.backends import BackendSettings
 from vmcp.config.errors import ConfigError, ConfigInvalid
 from vmcp.config.parse import Options, parse
 from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
 from vmcp.config.schema import Config
+from vmcp.model.backend import ClientCert
 from vmcp.model.secret import Secret
 
 MAX_CONFIG_BYTES = 1024 * 1024
@@ -27,6 +29,7 @@ class Loaded:
 
     `secrets` and `bundles` (by path, as the config writes it) hold what was read. `files` are the
     absolute paths of all that was read, the config first: a change of one means to load again.
+    `client_certs` are shown to backends, by the paths of certificate and key.
     `waiting` names the keys of which another value is in the file than the one that is in force.
     """
 
@@ -35,6 +38,7 @@ class Loaded:
     secrets: Mapping[FromEnv | FromFile, Secret]
     bundles: Mapping[str, str]
     files: tuple[Path, ...]
+    client_certs: Mapping[tuple[str, str], ClientCert] = field(default_factory=dict)
     waiting: tuple[str, ...] = ()
 
     def secret(self, origin: SecretOrigin) -> Secret:
@@ -46,6 +50,11 @@ class Loaded:
         if backend.ca_bundle_path is not None:
             return self.bundles[backend.ca_bundle_path]
         return backend.ca_bundle
+
+    def client_cert(self, backend: BackendSettings) -> ClientCert | None:
+        """Return the certificate that a backend is shown."""
+        named = backend.client_cert
+        return None if named is None else self.client_certs[(named.cert_file, named.key_file)]
 
     def folder(self, path: str | None) -> str | None:
         """Return a folder of the config as an absolute path."""
@@ -73,6 +82,7 @@ def load(
         secrets=MappingProxyType(outside.secrets),
         bundles=MappingProxyType(outside.bundles),
         files=(absolute, *sorted(outside.files - {absolute})),
+        client_certs=MappingProxyType(outside.client_certs),
     )
 
 
@@ -85,6 +95,8 @@ class _Outside:
         self.secrets: dict[FromEnv | FromFile, Secret] = {}
         self.bundles: dict[str, str] = {}
         self.files: set[Path] = set()
+        self._chains: dict[str, str] = {}
+        self.client_certs: dict[tuple[str, str], ClientCert] = {}
 
     def variable(self, name: str) -> str:
         value = self._environment.get(name)
@@ -111,6 +123,27 @@ class _Outside:
             raise Unreadable(f"The file {path} {error}.") from None
         self.bundles[path] = bundle
         return bundle
+
+    def client_chain_file(self, path: str) -> str:
+        text = self._read(path, MAX_BUNDLE_BYTES)
+        try:
+            chain = pem.normalised(text)
+            keypair.check_chain(chain, SystemClock().now())
+        except (pem.BundleInvalid, keypair.PairInvalid) as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        self._chains[path] = chain
+        return chain
+
+    def client_key_file(self, path: str, certificate: str | None) -> str:
+        text = self._read(path, MAX_SECRET_BYTES)
+        chain = self._chains.get(certificate or "")
+        try:
+            keypair.check_key(text, chain)
+        except keypair.PairInvalid as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        if certificate is not None and chain is not None:
+            self.client_certs[(certificate, path)] = ClientCert(chain, Secret(text))
+        return text
 
     def folder(self, path: str) -> str:
         found = _beside(self._config, path)

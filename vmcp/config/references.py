@@ -45,6 +45,14 @@ class Outside(Protocol):
         """Return the normalised certificates of a file."""
         ...
 
+    def client_chain_file(self, path: str) -> str:
+        """Return the normalised chain of certificates that a file holds to show to a backend."""
+        ...
+
+    def client_key_file(self, path: str, certificate: str | None) -> str:
+        """Return the private key in a file, which belongs to the certificate in another one if that is known."""
+        ...
+
     def folder(self, path: str) -> str:
         """Return the path of a folder that exists."""
         ...
@@ -148,7 +156,7 @@ def variable(complaint: Complaint) -> AfterValidator:
     def check(name: str, validation: ValidationInfo) -> str:
         outside: Outside | None = validation.context
         if outside is not None:
-            _judge(outside.variable, name, complaint, f"The environment variable {name}")
+            judge(outside.variable, name, complaint, f"The environment variable {name}")
         return name
 
     return AfterValidator(check)
@@ -160,13 +168,14 @@ def secret_file(complaint: Complaint) -> AfterValidator:
     def check(path: str, validation: ValidationInfo) -> str:
         outside: Outside | None = validation.context
         if outside is not None:
-            _judge(outside.secret_file, path, complaint, f"The file {path}")
+            judge(outside.secret_file, path, complaint, f"The file {path}")
         return path
 
     return AfterValidator(check)
 
 
-def _judge(read: Callable[[str], str], name: str, complaint: Complaint, subject: str) -> None:
+def judge(read: Callable[[str], str], name: str, complaint: Complaint, subject: str) -> None:
+    """Read what a name leads to; raise the fault that it cannot be read, or what the complaint says."""
     try:
         wrong = complaint(checked_text(read(name)))
     except Unreadable as error:
@@ -178,14 +187,14 @@ def _judge(read: Callable[[str], str], name: str, complaint: Complaint, subject:
 def _bundle_path(path: str, validation: ValidationInfo) -> str:
     outside: Outside | None = validation.context
     if outside is not None:
-        _judge(outside.bundle_file, path, no_complaint, f"The file {path}")
+        judge(outside.bundle_file, path, no_complaint, f"The file {path}")
     return path
 
 
 def _folder_path(path: str, validation: ValidationInfo) -> str:
     outside: Outside | None = validation.context
     if outside is not None:
-        _judge(outside.folder, path, no_complaint, f"The folder {path}")
+        judge(outside.folder, path, no_complaint, f"The folder {path}")
     return path
 
 

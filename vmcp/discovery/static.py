@@ -151,6 +151,7 @@ def _endpoint(entry: BackendSettings, loaded: Loaded) -> Endpoint:
     return HttpEndpoint(
         url=entry.url or "",
         ca_bundle=loaded.bundle(entry),
+        client_cert=loaded.client_cert(entry),
         transport="sse" if entry.transport == "sse" else "streamable-http",
     )
 

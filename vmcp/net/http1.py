@@ -194,6 +194,7 @@ class Connection(asyncio.Protocol):
         self._header_bytes = 0
         self._bytes_beside = 0
         self._is_paused = False
+        self._has_answered = False
         self.is_open = False
         self.idle_since = 0.0
 
@@ -300,6 +301,9 @@ class Connection(asyncio.Protocol):
         has_begun = self._response is not None and self._response.status
         if (told := alert(cause)) is not None:
             self._fail(NetError("tls", told, sent=True))
+        elif self._tls is not None and not self._has_answered:
+            told = f"{broken_off(cause)} right after the handshake: does it want a client certificate?"
+            self._fail(NetError("send", told, sent=True))
         else:
             self._fail(NetError("read" if has_begun else "send", broken_off(cause), sent=True))
 
@@ -333,6 +337,7 @@ class Connection(asyncio.Protocol):
         elif "transfer-encoding" in headers and headers["transfer-encoding"].lower() != "chunked":
             self._fail(_read_error("the answer has a transfer coding that nobody asked for"))
         else:
+            self._has_answered = True
             self._response.begin(status, headers)
 
     def on_body(self, body: bytes) -> None:

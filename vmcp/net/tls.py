@@ -53,8 +53,10 @@ def _show(made: ssl.SSLContext, shown: ClientCert) -> None:
         try:
             # A password that is none keeps OpenSSL from asking for one on the terminal.
             made.load_cert_chain(path, password="")
-        except (ssl.SSLError, OSError):
-            message = "the client certificate and its key cannot be used"
+        except OSError as error:
+            # OpenSSL has rules of its own, such as how long a key must be.
+            reason = (getattr(error, "reason", None) or "unknown reason").lower().replace("_", " ")
+            message = f"the client certificate and its key cannot be used: {reason}"
             raise NetError("tls", message, sent=False) from None
 
 
