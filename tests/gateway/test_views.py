@@ -15,6 +15,7 @@ from vmcp.latest import Latest
 from vmcp.model.inventory import Era
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
+from vmcp.model.view import NamedView, OneBackend, ViewRules
 
 
 @pytest.fixture
@@ -140,3 +141,75 @@ async def test_the_era_of_a_backend_is_that_of_its_last_inventory(
 
     assert views.era_of(key("a")) is Era.STATELESS
     assert views.era_of(key("unknown")) is None
+
+
+async def test_a_backend_alone_is_there_once_it_was_opened(
+    views: Views, inventories: Inventories
+) -> None:
+    inventories.listed(inventory("a", "one"))
+
+    assert await views.open(OneBackend("a"))
+
+    client = request_client(view=OneBackend("a"))
+    await until(lambda: views.catalog_of(client).tools.names == ("one",))
+    assert views.server_info_of(client) != views.server_info_of(request_client())
+
+
+async def test_many_who_open_the_same_view_at_once_are_all_served(views: Views) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        opened = [tasks.create_task(views.open(OneBackend("a"))) for _ in range(50)]
+
+    assert all(each.result() for each in opened)
+
+
+@pytest.mark.parametrize("view", [OneBackend("c"), NamedView("a")])
+async def test_what_nobody_knows_is_not_opened_and_builds_nothing(
+    views: Views, view: OneBackend | NamedView
+) -> None:
+    await until(lambda: views.made.seconds > 0)
+    before = views.made
+
+    assert not await views.open(view)
+
+    await asyncio.sleep(0)
+    assert views.made is before
+    assert not views.has(view)
+
+
+async def test_a_view_of_the_newest_snapshot_is_opened_before_its_round_is_over(
+    views: Views, snapshots: Latest[Snapshot]
+) -> None:
+    rules = (ViewRules("part", None, ("a",)),)
+    snapshots.set(Snapshot((backend("a"),), views=rules))
+
+    assert await views.open(NamedView("part"))
+
+
+async def test_a_view_that_vanishes_shows_nothing(
+    views: Views, inventories: Inventories, snapshots: Latest[Snapshot]
+) -> None:
+    inventories.listed(inventory("a", "one"))
+    client = request_client(view=OneBackend("a"))
+    await views.open(client.view)
+    await until(lambda: views.catalog_of(client).tools.names)
+
+    snapshots.set(Snapshot((backend("b"),)))
+
+    await until(lambda: not views.has(client.view))
+    assert views.catalog_of(client).tools.names == ()
+    assert b"capabilities" in views.greeting_of(client, Era.STATELESS)
+    assert not await views.open(client.view)
+
+
+async def test_a_backend_that_comes_back_has_to_be_asked_for_again(
+    views: Views, snapshots: Latest[Snapshot]
+) -> None:
+    await views.open(OneBackend("a"))
+    snapshots.set(Snapshot())
+    await until(lambda: not views.has(OneBackend("a")))
+
+    snapshots.set(Snapshot((backend("a"), backend("b"))))
+    await until(lambda: views.catalog.value.backends)
+
+    assert not views.has(OneBackend("a"))
+    assert await views.open(OneBackend("a"))

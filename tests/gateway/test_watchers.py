@@ -14,7 +14,7 @@ from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Watchers, digests
 from vmcp.latest import Latest
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.snapshot import Snapshot
-from vmcp.model.view import WHOLE, View
+from vmcp.model.view import WHOLE, OneBackend, View
 from vmcp.protocol.failures import BackendFailed
 
 URI = "x://1"
@@ -84,7 +84,8 @@ def joining(watchers: Watchers, number: int) -> list[Hearer]:
 
 
 def kept(watchers: Watchers) -> int:
-    return len(watchers._resources) + len(watchers._served) + len(watchers._turns)
+    held = watchers._resources, watchers._served, watchers._turns, watchers._joined
+    return sum(map(len, held))
 
 
 @pytest.fixture
@@ -318,3 +319,51 @@ async def test_leaving_many_resources_of_a_hanging_backend_takes_five_seconds() 
     assert asyncio.get_running_loop().time() == 5
     watchers.updated(key("a"), uris[0], b"1")
     assert one.updates == []
+
+
+async def test_clients_of_two_views_watch_one_uri_at_two_backends(watchers: Watchers) -> None:
+    one, two = joining(watchers, 2)
+    a, b = FakeClient(backend("a")), FakeClient(backend("b"))
+    await watchers.join(one, URI, a)
+    await watchers.join(two, URI, b)
+
+    watchers.updated(key("a"), URI, b"of a")
+    watchers.updated(key("b"), URI, b"of b")
+    assert (one.updates, two.updates) == ([b"of a"], [b"of b"])
+
+    await watchers.leave(one, URI)
+    assert (a.subscribed, b.subscribed) == ([], [URI])
+    await watchers.leave(two, URI)
+    assert kept(watchers) == 0
+
+
+async def test_who_subscribes_again_hears_of_the_backend_that_serves_the_uri_now(
+    watchers: Watchers,
+) -> None:
+    (one,) = joining(watchers, 1)
+    a, b = FakeClient(backend("a")), FakeClient(backend("b"))
+    await watchers.join(one, URI, a)
+
+    await watchers.join(one, URI, b)
+
+    watchers.updated(key("a"), URI, b"of a")
+    watchers.updated(key("b"), URI, b"of b")
+    assert one.updates == [b"of b"]
+    assert (a.subscribed, b.subscribed) == ([], [URI])
+    await watchers.leave(one, URI)
+    assert kept(watchers) == 0
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_client_whose_view_is_no_more_is_told_so_and_nothing_else(
+    watchers: Watchers, inventories: Inventories
+) -> None:
+    whole, part = Hearer(), Hearer(OneBackend("gone"))
+    watchers.add(whole)
+    watchers.add(part)
+
+    inventories.listed(inventory("a", "one"))
+
+    await until(lambda: whole.catalogs)
+    assert (whole.is_lost, part.is_lost) == (False, True)
+    assert part.catalogs == []
