@@ -29,6 +29,12 @@ from vmcp.cli.stop import ExitCode, Stop
 from vmcp.cli.tools import tools
 from vmcp.cli.validate import validate
 
+COMMANDS = (
+    *(serve, status, explain, doctor, reload),
+    *(tools, prompts, resources, call),
+    *(validate, init, key, schema),
+)
+
 app = typer.Typer(
     name="vmcp",
     help="One URL for many MCP servers.",
@@ -37,11 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    *(serve, status, explain, doctor, reload),
-    *(tools, prompts, resources, call),
-    *(validate, init, key, schema),
-):
+for command in COMMANDS:
     app.command()(command)
 
 
