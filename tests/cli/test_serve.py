@@ -54,6 +54,55 @@ def test_what_it_serves_can_be_listed_and_called(vmcp: Vmcp, file: Path) -> None
     assert called.out == "3\n"
 
 
+VIEWS = "views: [{name: sums, tools: [shop_add]}]\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "names"),
+    [
+        (("--backend", "shop"), {"add"}),
+        (("--view", "sums"), {"shop_add"}),
+    ],
+)
+def test_a_client_that_launches_it_can_have_a_part(
+    file: Path, option: tuple[str, str], names: set[str]
+) -> None:
+    file.write_text(file.read_text() + VIEWS)
+    process = spawn("serve", "--stdio", "-c", str(file), *option, stdin=subprocess.PIPE)
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    info["clientInfo"] = {"name": "c", "version": "1"}
+    for identity, (method, params) in enumerate([("initialize", info), ("tools/list", {})]):
+        message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+    welcome, listed = (json.loads(process.stdout.readline()) for _ in range(2))
+    process.communicate(timeout=30)
+
+    assert welcome["result"]["serverInfo"]["title"] == f"{option[1]} (vmcp gateway)"
+    found = {tool["name"] for tool in listed["result"]["tools"]}
+    assert names <= found
+    assert option[0] == "--backend" or found == names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--stdio", "--backend", "shap"), "no backend 'shap'. Did you mean 'shop'?"),
+        (("--stdio", "--view", "shop"), "The config has no view 'shop'."),
+        (("--stdio", "--view", "a", "--backend", "shop"), "goes with --stdio"),
+        (("--backend", "shop"), "goes with --stdio"),
+        (("--view", "shop"), "goes with --stdio"),
+    ],
+)
+def test_a_part_that_there_is_not_is_told_at_once(
+    vmcp: Vmcp, file: Path, words: tuple[str, ...], said: str
+) -> None:
+    found = vmcp("serve", "-c", str(file), *words)
+
+    assert found.code == 2
+    assert said in found.err
+
+
 def test_sigterm_ends_it_with_0(file: Path) -> None:
     with serving("-c", str(file)) as (process, _):
         wait_for(process, "backend is ready")

@@ -13,6 +13,7 @@ from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.questions import Questions, answered
 from vmcp.gateway.seal import Seal
 from vmcp.model.identity import Caller
+from vmcp.model.view import OneBackend
 from vmcp.protocol.call import Answer, Ask, Call, Done, Request, Retry
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.failures import CapabilityMissing, InvalidParams, StateExpired
@@ -93,6 +94,15 @@ def test_a_state_serves_the_request_it_was_given_for(questions: Questions, chang
 
     with pytest.raises(StateExpired):
         questions.resumed(request(**{"requestState": state, **changed}), key("a"))
+
+
+def test_a_state_serves_the_view_it_was_given_in(questions: Questions) -> None:
+    state = result(questions.put(asked(who=FORM), request(), key("a"), None))["requestState"]
+    elsewhere = request(requestState=state)
+    elsewhere.client.view = OneBackend("a")
+
+    with pytest.raises(StateExpired):
+        questions.resumed(elsewhere, key("a"))
 
 
 def test_a_state_serves_the_backend_it_came_from(questions: Questions) -> None:

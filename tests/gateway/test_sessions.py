@@ -19,7 +19,7 @@ from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Watchers
 from vmcp.latest import Latest
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.snapshot import Snapshot
-from vmcp.model.view import WHOLE
+from vmcp.model.view import WHOLE, NamedView, OneBackend
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import SessionUnknown
 
@@ -78,6 +78,21 @@ async def test_a_session_is_found_by_its_id_and_its_caller_alone() -> None:
                 here.sessions.find(mine.id, caller, WHOLE)
         with pytest.raises(SessionUnknown):
             here.sessions.find(mine.id + "x", Caller("issuer", "me"), WHOLE)
+
+
+async def test_a_session_is_found_in_its_view_alone_and_ends_with_it() -> None:
+    async with world() as here:
+        client = session_client(view=OneBackend("a"))
+        mine = here.sessions.create(client, dict(SEEN))
+
+        assert here.sessions.find(mine.id, ANONYMOUS, OneBackend("a")) is mine
+        for view in (WHOLE, OneBackend("b"), NamedView("a")):
+            with pytest.raises(SessionUnknown):
+                here.sessions.find(mine.id, ANONYMOUS, view)
+        mine.lost()
+        with pytest.raises(SessionUnknown):
+            here.sessions.find(mine.id, ANONYMOUS, OneBackend("a"))
+        assert client.has_ended
 
 
 async def test_ids_are_long_and_never_alike() -> None:

@@ -9,6 +9,7 @@ from tests.gateway.builders import key, request_client, session_client
 from tests.support.virtual_time import HandClock
 from vmcp.gateway.tasks import Tasks
 from vmcp.model.identity import Caller
+from vmcp.model.view import NamedView, OneBackend
 from vmcp.protocol.tasks import Task
 
 ONE, TWO = Caller("issuer", "one"), Caller("issuer", "two")
@@ -36,6 +37,17 @@ def test_a_task_is_unknown_to_other_callers_and_in_the_other_era(tasks: Tasks) -
 
     assert tasks.maker(session_client(caller=TWO), "t") is None
     assert tasks.maker(request_client(caller=ONE), "t") is None
+
+
+def test_a_task_is_unknown_in_another_view(tasks: Tasks) -> None:
+    one, whole = session_client(view=OneBackend("a")), session_client()
+    tasks.made(one, A, Task("t", None))
+
+    assert tasks.made(whole, B, Task("t", None))
+
+    assert (tasks.maker(one, "t"), tasks.maker(whole, "t")) == (A, B)
+    assert tasks.maker(session_client(view=NamedView("a")), "t") is None
+    assert tasks.of(session_client(view=NamedView("a"))) == {}
 
 
 def test_callers_may_have_tasks_of_one_id_at_different_backends(tasks: Tasks) -> None:

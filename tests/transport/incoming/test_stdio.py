@@ -20,7 +20,7 @@ from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Invocation, Json, text
 from tests.support.stateless_backend import StatelessFake
 from tests.support.waiting import SECONDS
-from vmcp.model.view import WHOLE
+from vmcp.model.view import WHOLE, OneBackend, View
 from vmcp.transport.incoming import stdio
 from vmcp.transport.incoming.stdio import LINE_LIMIT
 
@@ -107,7 +107,9 @@ class PipeClient:
 
 
 @asynccontextmanager
-async def piped(fake: Fake, stop: asyncio.Event | None = None) -> AsyncIterator[PipeClient]:
+async def piped(
+    fake: Fake, stop: asyncio.Event | None = None, view: View = WHOLE
+) -> AsyncIterator[PipeClient]:
     """Serve one client at the end of two pipes; leaving the block closes its end of them."""
     theirs_in, ours_in = os.pipe()
     ours_out, theirs_out = os.pipe()
@@ -129,8 +131,9 @@ async def piped(fake: Fake, stop: asyncio.Event | None = None) -> AsyncIterator[
             asyncio.TaskGroup() as tasks,
         ):
             ready = served.gateway.readiness.reached
+            assert await served.gateway.views.open(view)
             serve = stdio.serve(
-                served.endpoint, (theirs_in, theirs_out), WHOLE, ready, stop or asyncio.Event()
+                served.endpoint, (theirs_in, theirs_out), view, ready, stop or asyncio.Event()
             )
             work = tasks.create_task(serve)
             yield PipeClient(write, reader)
@@ -141,6 +144,15 @@ async def piped(fake: Fake, stop: asyncio.Event | None = None) -> AsyncIterator[
     transport.close()
     os.close(theirs_in)
     os.close(theirs_out)
+
+
+async def test_a_part_of_the_whole_is_served_to_who_launched_it() -> None:
+    async with piped(SessionedFake(works=works), view=OneBackend("a")) as client:
+        welcome = await client.initialize()
+        listed = await client.ask("tools/list")
+
+    assert welcome["result"]["serverInfo"]["title"] == "a (vmcp gateway)"
+    assert {tool["name"] for tool in listed["result"]["tools"]} == {"echo", "works"}
 
 
 async def test_a_session_is_opened_and_used() -> None:
