@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vmcp.cli import completion
 from vmcp.cli.output import TextFormat
 from vmcp.cli.target import (
     DEFAULT_URL,
@@ -20,7 +21,12 @@ from vmcp.cli.target import (
 
 CALL_SECONDS = 300.0
 
-Name = Annotated[str, typer.Argument(help="The tool's name, as 'vmcp tools' lists it.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The tool's name, as 'vmcp tools' lists it.", autocompletion=completion.tools
+    ),
+]
 Words = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME=VALUE]...", help="Arguments; NAME:=JSON for raw JSON."),

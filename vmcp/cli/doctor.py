@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vmcp.cli import completion
 from vmcp.cli.files import DEFAULT_FILE, ConfigFile
 from vmcp.cli.output import TextFormat
 
@@ -13,7 +14,11 @@ SECONDS = 15.0
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[BACKEND]...", help="Only these backends; all if none is named."),
+    typer.Argument(
+        metavar="[BACKEND]...",
+        help="Only these backends; all if none is named.",
+        autocompletion=completion.backends,
+    ),
 ]
 Wait = Annotated[
     float,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from vmcp.cli import completion
+from vmcp.cli.files import proposed
 from vmcp.cli.operations import DEFAULT_OPS_URL, OpsUrl
 from vmcp.cli.output import TextFormat
 
@@ -14,7 +16,10 @@ LIVE_SECONDS = 15.0
 
 Name = Annotated[
     str,
-    typer.Argument(help="A tool, a prompt or a URI: as clients know it, or as its backend does."),
+    typer.Argument(
+        help="A tool, a prompt or a URI: as clients know it, or as its backend does.",
+        autocompletion=completion.all_names,
+    ),
 ]
 File = Annotated[
     Path | None,
@@ -23,6 +28,7 @@ File = Annotated[
         "-c",
         metavar="FILE",
         help="Ask no running gateway: open the backends of this file once.",
+        autocompletion=proposed,
     ),
 ]
 Wait = Annotated[
