@@ -78,6 +78,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
     views = Views(registry.snapshot, inventories.known)
     watchers = Watchers(views)
     inventories.on_update(watchers.updated)
+    pool.on_replace(watchers.replaced)
     loaded = live.loaded.value
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from vmcp.gateway.deadline import Deadline
-from vmcp.gateway.ports import Reply
+from vmcp.gateway.ports import BackendClient, Reply
 from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Inventory, Named, Peer, Tool
@@ -110,8 +110,22 @@ class FakeClient:
         self.levels: list[str | None] = []
         self.runs = 0
         self.is_running = False
+        self.is_retired = False
         # What is raised by the methods that a gateway calls on behalf of nobody who waits.
         self.failure: Exception | None = None
+
+    @property
+    def uris(self) -> frozenset[str]:
+        return frozenset(self.subscribed)
+
+    def retune(self, backend: Backend) -> None:
+        self.backend = backend
+
+    def succeed(self, before: BackendClient) -> None:
+        self.subscribed = sorted(before.uris)
+
+    def retire(self) -> None:
+        self.is_retired = True
 
     async def run(self) -> None:
         self.runs += 1

@@ -3,20 +3,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from tests.gateway.builders import FakeClient, backend, key, session_client
+from tests.gateway.builders import FakeClient, backend, inventory, key, session_client
 from tests.support.virtual_time import HandClock, in_virtual_time
-from tests.support.waiting import until
+from tests.support.waiting import moment, until
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.pool import Pool
+from vmcp.gateway.ports import BackendClient
 from vmcp.latest import Latest
+from vmcp.model.auth import BearerToken
+from vmcp.model.backend import HttpEndpoint, StdioEndpoint
+from vmcp.model.secret import Secret
 from vmcp.model.snapshot import Snapshot
 
 
 def snapshot(*names: str, **timeouts: float) -> Snapshot:
     return Snapshot(tuple(backend(name, timeouts.get(name, 30.0)) for name in names))
+
+
+def moved(*names: str) -> Snapshot:
+    """The backends at other addresses."""
+    places = {name: HttpEndpoint(f"http://moved.test/{name}") for name in names}
+    return Snapshot(tuple(replace(backend(name), endpoint=places[name]) for name in names))
 
 
 @pytest.fixture
@@ -57,12 +69,159 @@ async def test_a_backend_keeps_its_client_when_another_one_changes(
     await followed(pool, snapshots, snapshot("a", "b"))
     before = client(pool, "a"), client(pool, "b")
 
-    await followed(pool, snapshots, snapshot("a", "b", b=5.0))
+    await followed(pool, snapshots, Snapshot((backend("a"), *moved("b").backends)))
 
     assert client(pool, "a") is before[0]
     assert before[0].runs == 1
     assert client(pool, "b") is not before[1]
-    assert not before[1].is_running
+    await until(lambda: not before[1].is_running)
+
+
+@pytest.mark.parametrize("change", [{"timeout_seconds": 5.0}, {"metadata": (("team", "blue"),)}])
+async def test_what_the_gateway_alone_looks_at_changes_at_the_same_client(
+    pool: Pool, snapshots: Latest[Snapshot], change: dict[str, Any]
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    before = client(pool, "a")
+
+    now = replace(backend("a"), **change)
+    await followed(pool, snapshots, Snapshot((now,)))
+
+    assert client(pool, "a") is before
+    assert before.backend == now
+    assert before.runs == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"endpoint": HttpEndpoint("http://moved.test")},
+        {"endpoint": HttpEndpoint("http://a.test/mcp", transport="sse")},
+        {"endpoint": StdioEndpoint("run")},
+        {"auth": BearerToken(Secret("t"))},
+        {"headers": (("X", Secret("x")),)},
+        {"passthrough": ("x",)},
+        {"session_scope": "shared"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+async def test_what_a_backend_would_notice_needs_a_new_client(
+    pool: Pool, snapshots: Latest[Snapshot], change: dict[str, Any]
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    before = client(pool, "a")
+
+    await followed(pool, snapshots, Snapshot((replace(backend("a"), **change),)))
+
+    assert client(pool, "a") is not before
+
+
+async def test_what_was_listed_stays_until_the_new_client_has_listed(
+    pool: Pool, snapshots: Latest[Snapshot], inventories: Inventories
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    listed = inventory("a", "echo")
+    inventories.listed(listed)
+    before = client(pool, "a")
+
+    await followed(pool, snapshots, moved("a"))
+
+    assert inventories.known.value == {key("a"): listed}
+    assert before.is_retired
+
+
+async def test_a_removed_backend_leaves_its_lists_at_once(
+    pool: Pool, snapshots: Latest[Snapshot], inventories: Inventories
+) -> None:
+    await followed(pool, snapshots, snapshot("a", "b"))
+    inventories.listed(inventory("a", "echo"))
+
+    await followed(pool, snapshots, snapshot("b"))
+
+    assert inventories.known.value == {}
+
+
+@pytest.mark.parametrize("then", [moved("a"), snapshot()], ids=["changed", "removed"])
+async def test_a_client_lives_until_its_calls_have_ended(
+    pool: Pool, snapshots: Latest[Snapshot], then: Snapshot
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    member, before = pool.members[key("a")], client(pool, "a")
+    member.begin()
+    member.begin()
+
+    await followed(pool, snapshots, then)
+    member.finish()
+    await moment()
+    assert before.is_running
+
+    member.finish()
+    await until(lambda: not before.is_running)
+
+
+async def test_a_call_that_waits_for_its_client_counts_as_open(
+    pool: Pool, snapshots: Latest[Snapshot]
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    member, before = pool.members[key("a")], client(pool, "a")
+    member.begin()
+    # As a parked call does while its client is asked.
+    member.calls -= 1
+
+    await followed(pool, snapshots, moved("a"))
+    await moment()
+
+    assert before.is_running
+    member.calls += 1
+    member.finish()
+    await until(lambda: not before.is_running)
+
+
+async def test_a_client_that_lives_on_still_hears_of_the_end_of_a_session(
+    pool: Pool, snapshots: Latest[Snapshot]
+) -> None:
+    await followed(pool, snapshots, snapshot("a"))
+    before = client(pool, "a")
+    pool.members[key("a")].begin()
+    await followed(pool, snapshots, moved("a"))
+    caller = session_client()
+
+    await pool.release(caller)
+
+    assert before.released == [caller]
+    assert client(pool, "a").released == [caller]
+
+
+async def test_a_new_client_takes_over_subscriptions_and_counts(
+    pool: Pool, snapshots: Latest[Snapshot]
+) -> None:
+    heard: list[tuple[BackendClient, BackendClient]] = []
+    pool.on_replace(lambda before, now: heard.append((before, now)))
+    await followed(pool, snapshots, snapshot("a"))
+    before, meter = client(pool, "a"), pool.members[key("a")].meter
+    await before.subscribe("x://1")
+
+    await followed(pool, snapshots, moved("a"))
+
+    now = client(pool, "a")
+    assert now.subscribed == ["x://1"]
+    assert heard == [(before, now)]
+    assert pool.members[key("a")].meter is meter
+
+
+async def test_changes_are_logged_once(
+    pool: Pool, snapshots: Latest[Snapshot], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for now in (snapshot("a"), snapshot("a", a=5.0), moved("a"), snapshot()):
+        await followed(pool, snapshots, now)
+
+    assert [(r.message, vars(r).get("connection")) for r in caplog.records] == [
+        ("backend added", None),
+        ("backend changed", "kept"),
+        ("backend changed", "new"),
+        ("backend removed", None),
+    ]
 
 
 async def test_a_removed_backend_is_left_and_forgotten(

@@ -13,6 +13,7 @@ from tests.gateway.builders import FakeClient, inventory, key
 from tests.gateway.builders import backend as backend_of
 from tests.support.virtual_time import START
 from vmcp.catalog.build import build
+from vmcp.config.loading import Loading
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
@@ -26,6 +27,7 @@ from vmcp.gateway.sessions import Sessions
 from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
+from vmcp.latest import Latest
 from vmcp.model.backend import Backend
 from vmcp.model.inventory import Era
 from vmcp.model.snapshot import Contribution
@@ -244,6 +246,7 @@ class World:
         registry.take(Contribution("test", tuple(backend_of(name, 60.0) for name in ERAS)))
         self.gateway = Gateway(
             pseudonym="vmcp-test",
+            loading=Latest(Loading("vmcp", (), clock.now())),
             registry=registry,
             inventories=self.inventories,
             pool=pool,

@@ -184,7 +184,7 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
             backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
         )
     seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
-    member.calls += 1
+    member.begin()
     began, outcome = monotonic(), CANCELLED
     try:
         async with reply.deadline.start(seconds):
@@ -205,7 +205,7 @@ async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
         member.meter.failed(failure.reason)
         raise
     finally:
-        member.calls -= 1
+        member.finish()
         member.meter.count(call.method, began, monotonic(), outcome)
 
 

@@ -1,11 +1,11 @@
-"""One client for each backend of the snapshot: kept while the backend stays as it is."""
+"""One client for each backend of the snapshot: kept while the backend is reached in the same way."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from vmcp.gateway.inventories import Inventories
@@ -20,25 +20,53 @@ from vmcp.protocol.call import Client
 log = logging.getLogger(__name__)
 
 Make = Callable[[Backend], BackendClient]
+Replaced = Callable[[BackendClient, BackendClient], None]
 
 
 @dataclass(slots=True)
 class Member:
-    """A backend's client, the task that runs it, how many calls are under way, and what they were like."""
+    """A backend's client, the task that runs it, how many calls are under way, and what they were like.
+
+    `calls` leaves out those that wait for their client, `open` counts them too.
+    """
 
     client: BackendClient
     task: asyncio.Task[None]
     meter: Meter
     calls: int = 0
+    open: int = 0
+    emptied: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self) -> None:
+        """Take note of a call that begins."""
+        self.calls += 1
+        self.open += 1
+        self.emptied.clear()
+
+    def finish(self) -> None:
+        """Take note of a call that has ended."""
+        self.calls -= 1
+        self.open -= 1
+        if not self.open:
+            self.emptied.set()
 
 
 class Pool:
-    """Follow the snapshot: a change of one backend touches that backend alone."""
+    """Follow the snapshot: a change of one backend touches that backend alone.
+
+    A client that is replaced or removed lives on until its calls have ended.
+    """
 
     def __init__(self, make: Make, inventories: Inventories) -> None:
         self._make = make
         self._inventories = inventories
+        self._replaced: Replaced | None = None
+        self._leaving: list[Member] = []
         self.members: dict[ObjectKey, Member] = {}
+
+    def on_replace(self, replaced: Replaced) -> None:
+        """Say who hears of a client that stands in for another one."""
+        self._replaced = replaced
 
     async def run(self, snapshots: Latest[Snapshot]) -> None:
         """Follow the snapshots until cancelled; then all backends are left, each in its own time."""
@@ -49,17 +77,50 @@ class Pool:
     def _follow(self, snapshot: Snapshot, tasks: asyncio.TaskGroup) -> None:
         wanted = snapshot.by_key()
         for key, member in list(self.members.items()):
-            if wanted.get(key) != member.client.backend:
+            if key not in wanted:
                 del self.members[key]
-                member.task.cancel()
                 self._inventories.forget(key)
+                self._leave(member, tasks)
                 log.info("backend removed", extra={"backend": key.name})
         for key, backend in wanted.items():
-            if key not in self.members:
-                client = self._make(backend)
-                task = tasks.create_task(_run(client))
-                self.members[key] = Member(client, task, Meter(monotonic()))
+            known = self.members.get(key)
+            if known is None:
+                self._join(self._make(backend), Meter(monotonic()), tasks)
                 log.info("backend added", extra={"backend": key.name})
+            elif known.client.backend != backend:
+                self._change(known, backend, tasks)
+
+    def _change(self, member: Member, backend: Backend, tasks: asyncio.TaskGroup) -> None:
+        """Bring new settings to a backend; what it listed stays until the new client has listed."""
+        before, is_kept = member.client, needs_no_connection(member.client.backend, backend)
+        if is_kept:
+            before.retune(backend)
+        else:
+            client = self._make(backend)
+            client.succeed(before)
+            self._join(client, member.meter, tasks)
+            if self._replaced is not None:
+                self._replaced(before, client)
+            self._leave(member, tasks)
+        fields = {"backend": backend.name, "connection": "kept" if is_kept else "new"}
+        log.info("backend changed", extra=fields)
+
+    def _join(self, client: BackendClient, meter: Meter, tasks: asyncio.TaskGroup) -> None:
+        self.members[client.backend.key] = Member(client, tasks.create_task(_run(client)), meter)
+
+    def _leave(self, member: Member, tasks: asyncio.TaskGroup) -> None:
+        member.client.retire()
+        self._leaving.append(member)
+        tasks.create_task(self._left(member))
+
+    async def _left(self, member: Member) -> None:
+        """End a client once its calls have ended, which their own deadlines bound."""
+        try:
+            while member.open:
+                await member.emptied.wait()
+        finally:
+            self._leaving.remove(member)
+            member.task.cancel()
 
     def calls_of(self, key: ObjectKey) -> int:
         """Return how many calls of a backend are under way."""
@@ -81,8 +142,13 @@ class Pool:
     async def _each(self, act: Callable[[BackendClient], Awaitable[None]]) -> None:
         """Do something at every backend at once; one that fails or hangs keeps nobody."""
         async with asyncio.TaskGroup() as tasks:
-            for member in self.members.values():
+            for member in (*self.members.values(), *self._leaving):
                 tasks.create_task(_tried(member.client, act))
+
+
+def needs_no_connection(before: Backend, now: Backend) -> bool:
+    """Tell whether two states of a backend differ only in what the gateway itself looks at."""
+    return before == replace(now, timeout_seconds=before.timeout_seconds, metadata=before.metadata)
 
 
 async def _run(client: BackendClient) -> None:

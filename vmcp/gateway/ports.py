@@ -48,6 +48,23 @@ class BackendClient(Protocol):
         """The backend that it speaks to."""
         ...
 
+    @property
+    def uris(self) -> frozenset[str]:
+        """The resources of which it asks for updates."""
+        ...
+
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend, which need no new connection."""
+        ...
+
+    def succeed(self, before: BackendClient) -> None:
+        """Take over the subscriptions of another client of the same backend, before `run`."""
+        ...
+
+    def retire(self) -> None:
+        """Report nothing any more; calls under way go on until `run` is cancelled."""
+        ...
+
     async def run(self) -> None:
         """Keep the connection: open, list, listen, and again after a loss. Ends only by being cancelled."""
         ...

@@ -101,6 +101,10 @@ class Watchers:
         for watcher in {each for place in concerned for each in self._resources[place]}:
             watcher.updated(params)
 
+    def replaced(self, before: BackendClient, now: BackendClient) -> None:
+        """Take note of a backend's new client, which has taken over the subscriptions of the one before."""
+        self._served.update({uri: now for uri, client in self._served.items() if client is before})
+
     async def join(self, watcher: Watcher, uri: str, backend: BackendClient) -> None:
         """Subscribe a watcher to a resource; raise what the backend's client raises, and then it is not."""
         place = backend.backend.key, uri

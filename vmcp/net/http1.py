@@ -302,7 +302,9 @@ class Connection(asyncio.Protocol):
         if (told := alert(cause)) is not None:
             self._fail(NetError("tls", told, sent=True))
         elif self._tls is not None and not self._has_answered:
-            told = f"{broken_off(cause)} right after the handshake: does it want a client certificate?"
+            told = (
+                f"{broken_off(cause)} right after the handshake: does it want a client certificate?"
+            )
             self._fail(NetError("send", told, sent=True))
         else:
             self._fail(NetError("read" if has_begun else "send", broken_off(cause), sent=True))

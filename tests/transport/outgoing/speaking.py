@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.gateway.builders import OK, document, peer
 from vmcp.gateway.ports import Reply
+from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era, Inventory, Peer
 from vmcp.model.keys import ObjectKey
@@ -76,6 +77,12 @@ class FakeSpeech:
     async def set_level(self, client: Client) -> None:
         self.world.told.append(str(client.log_level))
 
+    def retune(self, backend: Backend) -> None:
+        self.world.tuned.append(backend)
+
+    def forget_clients(self) -> None:
+        self.world.told.append("forget clients")
+
     async def release(self, _client: Client) -> None:
         self.world.told.append("release")
 
@@ -101,6 +108,7 @@ class FakeBackend:
         self.asked: list[tuple[float, str]] = []
         self.subscribed: list[str] = []
         self.told: list[str] = []
+        self.tuned: list[Backend] = []
         self.calls = 0
         self.found: list[str] = []
         self.updates: list[tuple[str, Any]] = []

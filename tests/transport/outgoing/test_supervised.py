@@ -26,10 +26,16 @@ TOOLS = "notifications/tools/list_changed"
 @asynccontextmanager
 async def keeping(world: FakeBackend) -> AsyncIterator[SupervisedBackend]:
     keeper = SupervisedBackend(backend("a"), world.connect, world, Errands())
+    async with running_in_place(keeper):
+        yield keeper
+
+
+@asynccontextmanager
+async def running_in_place(keeper: SupervisedBackend) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(keeper.run())
         await asyncio.sleep(0.01)
-        yield keeper
+        yield
         running.cancel()
 
 
@@ -367,7 +373,7 @@ async def test_what_concerns_a_client_is_passed_on_where_there_is_a_connection()
             await each.set_level(client)
             await each.release(client)
 
-    assert world.told == ["notifications/x", "error", "release"]
+    assert world.told == ["notifications/x", "error", "release", "forget clients"]
 
 
 @in_virtual_time
@@ -386,3 +392,50 @@ async def test_a_call_that_is_answered_ends_the_wait_for_a_backend_that_is_back(
 
         assert world.found[-1] == "one,two"
         assert world.tried[-1] == began
+
+
+@in_virtual_time
+async def test_other_settings_reach_the_open_connection_and_the_next_one() -> None:
+    world = FakeBackend()
+    async with keeping(world) as keeper:
+        now = backend("a", 5.0)
+        keeper.retune(now)
+        world.speech.break_off(BackendFailed("a", "SessionLost", "gone."))
+        await asyncio.sleep(5)
+
+        assert keeper.backend == now
+        assert world.tuned == [backend("a"), now, now]
+
+
+@in_virtual_time
+async def test_a_client_that_retires_reports_nothing_and_still_carries_calls() -> None:
+    world = FakeBackend()
+    async with keeping(world) as keeper:
+        known = len(world.found)
+
+        keeper.retire()
+        world.speech.tell("notifications/tools/list_changed")
+        await asyncio.sleep(5)
+
+        assert len(world.found) == known
+        assert await keeper.call(call_of("tools/call"), FakeReply()) == OK
+
+
+@in_virtual_time
+async def test_a_client_that_ends_leaves_nothing_of_its_clients_at_the_backend() -> None:
+    world = FakeBackend()
+    async with keeping(world):
+        pass
+
+    assert world.told == ["forget clients"]
+
+
+@in_virtual_time
+async def test_a_successor_subscribes_to_what_the_one_before_had() -> None:
+    world, after = FakeBackend(), FakeBackend()
+    async with keeping(world) as keeper:
+        await keeper.subscribe("x://1")
+        heir = SupervisedBackend(backend("a"), after.connect, after, Errands())
+        heir.succeed(keeper)
+        async with running_in_place(heir):
+            assert after.subscribed == ["x://1"]

@@ -285,6 +285,17 @@ class SessionedSse:
         if (session := self._sessions.known(client)) is not None:
             await session.speech.set_level(client)
 
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend."""
+        self._backend = backend
+        if self._own is not None:
+            self._own.speech.retune(backend)
+
+    def forget_clients(self) -> None:
+        """End the sessions of all clients at the backend."""
+        for session in self._sessions.take_all():
+            _ended(session)
+
     async def release(self, client: Client) -> None:
         """End the client's session at the backend."""
         if (session := self._sessions.take(client)) is not None:

@@ -347,6 +347,15 @@ class SessionedHttp:
         if (session := self._sessions.known(client)) is not None:
             await self._set_level(session, client)
 
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend."""
+        self._backend = backend
+
+    def forget_clients(self) -> None:
+        """End the sessions of all clients at the backend."""
+        for session in self._sessions.take_all():
+            self._farewell(session)
+
     async def release(self, client: Client) -> None:
         """End the client's session at the backend."""
         if (session := self._sessions.take(client)) is not None:

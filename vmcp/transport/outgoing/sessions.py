@@ -61,6 +61,11 @@ class Sessions(Generic[S]):
         """Return the session of a client and keep it no more."""
         return self._kept.pop(_key(client), None)
 
+    def take_all(self) -> list[S]:
+        """Return all sessions and keep them no more."""
+        taken, self._kept = list(self._kept.values()), {}
+        return taken
+
     def forget_all(self) -> None:
         """Forget all sessions: the backend that knew them is no more."""
         self._kept.clear()

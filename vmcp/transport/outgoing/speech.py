@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from vmcp.gateway.ports import Reply
+from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Peer
 from vmcp.protocol.call import Ask, Call, Client, Done
@@ -75,6 +76,14 @@ class Speech(Protocol):
 
     async def set_level(self, client: Client) -> None:
         """Bring a client's log level to where a session of it is open."""
+        ...
+
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend, which need no new connection."""
+        ...
+
+    def forget_clients(self) -> None:
+        """End what is kept for all clients, without waiting for it."""
         ...
 
     async def release(self, client: Client) -> None:

@@ -80,6 +80,13 @@ class SessionedStdio:
         self._levels.take(client)
         await self.bring_level()
 
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend."""
+        self._backend = backend
+
+    def forget_clients(self) -> None:
+        """Do nothing: the process is all that is kept."""
+
     async def release(self, client: Client) -> None:
         """Count the client's log level no more."""
         self._levels.forget(client)

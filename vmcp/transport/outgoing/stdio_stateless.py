@@ -126,6 +126,13 @@ class StatelessStdio:
     async def set_level(self, client: Client) -> None:
         """Do nothing: each request carries its own log level."""
 
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend."""
+        self._backend = backend
+
+    def forget_clients(self) -> None:
+        """Do nothing: nothing is kept for a client."""
+
     async def release(self, client: Client) -> None:
         """Do nothing: nothing is kept for a client."""
 

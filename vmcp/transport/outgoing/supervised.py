@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 
-from vmcp.gateway.ports import Findings, Reply
+from vmcp.gateway.ports import BackendClient, Findings, Reply
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
 from vmcp.model.inventory import Inventory
@@ -19,6 +19,7 @@ from vmcp.protocol.jsonrpc import Notification
 from vmcp.protocol.methods import META_SUBSCRIPTION
 from vmcp.transport.outgoing import listing
 from vmcp.transport.outgoing.errands import Errands
+from vmcp.transport.outgoing.silence import Silence
 from vmcp.transport.outgoing.speech import EraContradicted, NoStream, Refused, Speech
 
 log = logging.getLogger(__name__)
@@ -67,21 +68,48 @@ class SupervisedBackend:
         self._has_listened = False
         self._is_waiting = False
 
+    @property
+    def uris(self) -> frozenset[str]:
+        """The resources of which it asks for updates."""
+        return frozenset(self._uris)
+
+    def retune(self, backend: Backend) -> None:
+        """Go on with other settings of the backend, which need no new connection."""
+        self.backend = backend
+        if self._speech is not None:
+            self._speech.retune(backend)
+
+    def succeed(self, before: BackendClient) -> None:
+        """Take over the subscriptions of another client; what was told in between, nobody knows."""
+        self._uris = set(before.uris)
+        self._has_listened = True
+
+    def retire(self) -> None:
+        """Report nothing any more: another one speaks for the backend, or it is no more."""
+        self._findings = Silence()
+
     async def run(self) -> None:
         """Keep the connection until cancelled."""
-        loop = asyncio.get_running_loop()
         async with self._errands.running():
-            wait = _FIRST_WAIT
-            while True:
-                began = loop.time()
-                wished = await self._attempt()
-                if self._again.is_set():
-                    self._again.clear()
-                    continue
-                self._tried.set()
-                wait = _FIRST_WAIT if loop.time() - began > _GOOD_SECONDS else wait
-                await self._pause(max(wait * random.uniform(0.9, 1.1), wished))
-                wait = min(wait * 2, _LONGEST_WAIT)
+            try:
+                await self._keep()
+            finally:
+                if self._speech is not None:
+                    self._speech.forget_clients()
+
+    async def _keep(self) -> None:
+        loop = asyncio.get_running_loop()
+        wait = _FIRST_WAIT
+        while True:
+            began = loop.time()
+            wished = await self._attempt()
+            if self._again.is_set():
+                self._again.clear()
+                continue
+            self._tried.set()
+            wait = _FIRST_WAIT if loop.time() - began > _GOOD_SECONDS else wait
+            await self._pause(max(wait * random.uniform(0.9, 1.1), wished))
+            wait = min(wait * 2, _LONGEST_WAIT)
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next attempt, or until a call shows that the backend is back, or another one now."""
@@ -99,6 +127,7 @@ class SupervisedBackend:
         """Connect and attend until that ends; return for how long the backend wishes to be left alone."""
         try:
             async with self._connect() as speech:
+                speech.retune(self.backend)
                 self._speech = speech
                 await self._attend(speech)
         except BackendFailed as failure:
