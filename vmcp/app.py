@@ -30,6 +30,8 @@ from vmcp.gateway.sessions import Sessions
 from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
+from vmcp.latest import Latest
+from vmcp.model.address import is_loopback
 from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
@@ -42,10 +44,12 @@ from vmcp.telemetry.level import set_level
 from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import front, limits, stdio
 from vmcp.transport.incoming.endpoint import Endpoint
-from vmcp.transport.incoming.httpsse import HttpSse
+from vmcp.transport.incoming.entrance import entrance, follow
+from vmcp.transport.incoming.httpsse import HttpSse, beside
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.operations import Operations
 from vmcp.transport.incoming.server import listening, server
+from vmcp.transport.incoming.tls import Certificate
 from vmcp.transport.outgoing.factory import make
 
 log = logging.getLogger(__name__)
@@ -146,10 +150,11 @@ async def serve(
         stop = signals.stop()
         async with running(live, environment) as gateway, _reloading(live):
             signals.on_hang_up(live.ring, stop.set)
-            url = _url(settings.host, main_socket, settings.path)
+            scheme = "http" if loaded.tls is None else "https"
+            url = _url(scheme, settings.host, main_socket, settings.path)
             log.info(
                 "listening",
-                extra={"url": url, "operations": _url(settings.ops_host, ops_socket, "")},
+                extra={"url": url, "operations": _url("http", settings.ops_host, ops_socket, "")},
             )
             on_listening(url)
             await _serve(gateway, live, (main_socket, ops_socket), stop, ui=ui)
@@ -165,9 +170,7 @@ async def serve_stdio(
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)
-    settings = loaded.config.server
     keeper = Keeper(SystemClock())
-    doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
     stop = signals.stop()
     async with (
         running(live, environment) as gateway,
@@ -176,7 +179,7 @@ async def serve_stdio(
     ):
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
         log.info("serving on standard input and output")
-        endpoint = Endpoint(gateway, doors, keeper)
+        endpoint = Endpoint(gateway, Latest(entrance(loaded)), keeper)
         await _opened(gateway, view)
         await stdio.serve(endpoint, streams, view, gateway.readiness.reached, stop)
         for work in works:
@@ -212,22 +215,29 @@ async def _serve(
     loaded = live.loaded.value
     settings = loaded.config.server
     keeper = Keeper(SystemClock())
-    doors = limits.doors(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    doors = Latest(entrance(loaded))
     endpoint = Endpoint(gateway, doors, keeper)
+    shown = None if loaded.tls is None else Certificate(loaded.tls)
 
     def is_ready() -> bool:
         return gateway.readiness.is_ready
 
-    sse = HttpSse(endpoint, keeper) if settings.sse else None
-    main = server(front.Front(endpoint, settings.path, is_ready, sse), _GRACE_SECONDS)
+    sse = HttpSse(endpoint, keeper, beside(settings.path)) if settings.sse else None
+    at_door = front.Front(endpoint, settings.path, is_ready, sse)
+    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None)
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
-    shows_page = ui or limits.is_loopback(settings.ops_host)
+    shows_page = ui or is_loopback(settings.ops_host)
     operations = Operations(gateway, live.reload, own_doors, shows_page=shows_page)
     ops = server(operations, 1.0)
     async with asyncio.TaskGroup() as tasks:
         settling = tasks.create_task(_settle(gateway))
-        keeping = tasks.create_task(keeper.run())
+        following = [
+            tasks.create_task(keeper.run()),
+            tasks.create_task(follow(live.loaded, doors, endpoint.expel)),
+        ]
+        if shown:
+            following.append(tasks.create_task(shown.follow(live.loaded)))
         serving = tasks.create_task(main.serve([sockets[0]]))
         tasks.create_task(ops.serve([sockets[1]]))
         await stop.wait()
@@ -235,8 +245,8 @@ async def _serve(
         main.stop()
         await serving
         ops.stop()
-        keeping.cancel()
-        settling.cancel()
+        for each in (*following, settling):
+            each.cancel()
 
 
 async def _follow_level(live: LiveConfig) -> None:
@@ -257,9 +267,9 @@ async def _settle(gateway: Gateway) -> None:
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
 
 
-def _url(host: str, bound: socket, path: str) -> str:
+def _url(scheme: str, host: str, bound: socket, path: str) -> str:
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{bound.getsockname()[1]}{path}"
+    return f"{scheme}://{name}:{bound.getsockname()[1]}{path}"
 
 
 async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:

@@ -190,7 +190,7 @@ def test_a_port_that_is_taken_is_told_in_one_line(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("host", "words", "status"),
-    [("127.0.0.1", [], 200), ("LOCALHOST", [], 404), ("LOCALHOST", ["--ui"], 200)],
+    [("127.0.0.1", [], 200), ("127.1", [], 404), ("127.1", ["--ui"], 200)],
     ids=["on loopback", "elsewhere", "elsewhere with --ui"],
 )
 def test_the_page_is_shown_on_loopback_or_where_it_is_asked_for(

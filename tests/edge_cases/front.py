@@ -14,10 +14,11 @@ from tests.support.scripted import Json, Scripted
 from vmcp import app
 from vmcp.clock import SystemClock
 from vmcp.gateway.core import Gateway
+from vmcp.latest import Latest
 from vmcp.protocol.sse import Parser
-from vmcp.transport.incoming import limits
 from vmcp.transport.incoming.asgi import Message
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.entrance import entrance
 from vmcp.transport.incoming.front import Front
 from vmcp.transport.incoming.keeper import Keeper
 
@@ -208,15 +209,14 @@ async def door(
 ) -> AsyncIterator[Door]:
     """Run a gateway for the block, with its first lists where they are `awaited`."""
     live = live_config(config, environment)
-    server = live.loaded.value.config.server
+    read = live.loaded.value
     async with app.running(live, {}) as gateway:
-        doors = limits.doors(server.host, server.allowed_hosts, server.allowed_origins)
         keeper = Keeper(SystemClock())
-        endpoint = Endpoint(gateway, doors, keeper)
+        endpoint = Endpoint(gateway, Latest(entrance(read)), keeper)
         if awaited:
             async with asyncio.timeout(SECONDS):
                 await gateway.readiness.reached()
-        front = Front(endpoint, server.path, lambda: gateway.readiness.is_ready)
+        front = Front(endpoint, read.config.server.path, lambda: gateway.readiness.is_ready)
         async with asyncio.TaskGroup() as tasks:
             keeping = tasks.create_task(keeper.run())
             try:

@@ -21,8 +21,9 @@ from tests.support.shelf import Invocation, text
 from tests.support.stateless_backend import StatelessFake
 from vmcp import app
 from vmcp.clock import SystemClock
-from vmcp.transport.incoming import limits
+from vmcp.latest import Latest
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.entrance import entrance
 from vmcp.transport.incoming.front import Front
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.server import listening, server
@@ -52,7 +53,7 @@ async def served(config: Json, given: socket.socket | None = None) -> AsyncItera
         live = live_config(config)
         async with app.running(live, {}) as gateway, asyncio.TaskGroup() as tasks:
             keeper = Keeper(SystemClock())
-            endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
+            endpoint = Endpoint(gateway, Latest(entrance(live.loaded.value)), keeper)
             main = server(Front(endpoint, "/mcp", lambda: True), 1.0)
             keeping = tasks.create_task(keeper.run())
             serving = tasks.create_task(main.serve([bound]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.gateway.builders import FakeClient, inventory, key
 from tests.gateway.builders import backend as backend_of
+from tests.support.gateways import AT_LOOPBACK
 from tests.support.virtual_time import START
 from vmcp.catalog.build import build
 from vmcp.config.loading import Loading
@@ -35,7 +36,6 @@ from vmcp.protocol.call import Ask, Call, Done, Live, Note, Request, Retry
 from vmcp.protocol.document import split
 from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.sse import Parser
-from vmcp.transport.incoming import limits
 from vmcp.transport.incoming.asgi import Message
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.keeper import Keeper
@@ -258,7 +258,7 @@ class World:
             readiness=Readiness(registry.snapshot, self.inventories.fares),
         )
         self.keeper = Keeper(clock)
-        self.endpoint = Endpoint(self.gateway, limits.doors("127.0.0.1", None, None), self.keeper)
+        self.endpoint = Endpoint(self.gateway, Latest(AT_LOOPBACK), self.keeper)
         self.grow(0)
 
     def send(

@@ -14,19 +14,28 @@ from typing import Any
 from tests.support.backends import Fake
 from tests.support.waiting import until
 from vmcp import app
+from vmcp.auth.incoming import Anonymous
 from vmcp.clock import Clock, SystemClock
 from vmcp.config.load import Loaded, load
 from vmcp.discovery.reload import LiveConfig
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.status import status
-from vmcp.transport.incoming import front, limits
+from vmcp.latest import Latest
+from vmcp.transport.incoming import front
+from vmcp.transport.incoming.arrival import Proxies
 from vmcp.transport.incoming.endpoint import Endpoint
-from vmcp.transport.incoming.httpsse import HttpSse
+from vmcp.transport.incoming.entrance import Entrance, entrance, follow
+from vmcp.transport.incoming.httpsse import HttpSse, beside
 from vmcp.transport.incoming.keeper import Keeper
+from vmcp.transport.incoming.limits import doors
 from vmcp.transport.incoming.server import Server, listening, server
+from vmcp.transport.incoming.tls import Certificate
 from vmcp.transport.outgoing.http import HttpConnector
 from vmcp.transport.outgoing.supervised import SupervisedBackend
+
+# Who comes from this machine may come in.
+AT_LOOPBACK = Entrance(doors("127.0.0.1", None, None), Proxies(), Anonymous())
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +179,27 @@ async def gateway_of(
         live = live_config(settings, environment)
         async with app.running(live, {}) as gateway:
             keeper = Keeper(clock or SystemClock())
-            endpoint = Endpoint(gateway, limits.doors("127.0.0.1", None, None), keeper)
-            sse = HttpSse(endpoint, keeper)
-            at_door = front.Front(endpoint, "/mcp", lambda: gateway.readiness.is_ready, sse)
-            main = server(at_door, 1.0)
+            read = live.loaded.value
+            at, path = Latest(entrance(read)), read.config.server.path
+            endpoint = Endpoint(gateway, at, keeper)
+            sse = HttpSse(endpoint, keeper, beside(path))
+            at_door = front.Front(endpoint, path, lambda: gateway.readiness.is_ready, sse)
+            shown = None if read.tls is None else Certificate(read.tls)
+            main = server(at_door, 1.0, shown.context if shown else None)
             gateway.gauges.append(main.readings)
             async with asyncio.TaskGroup() as tasks:
-                keeping = tasks.create_task(keeper.run())
+                keeping = [
+                    tasks.create_task(keeper.run()),
+                    tasks.create_task(follow(live.loaded, at, endpoint.expel)),
+                ]
+                if shown:
+                    keeping.append(tasks.create_task(shown.follow(live.loaded)))
                 serving = tasks.create_task(main.serve([socket]))
                 port = socket.getsockname()[1]
-                served = Served(f"http://127.0.0.1:{port}/mcp", gateway, endpoint, keeper, live)
+                scheme = "https" if shown else "http"
+                served = Served(
+                    f"{scheme}://127.0.0.1:{port}{path}", gateway, endpoint, keeper, live
+                )
                 if awaited:
                     await gateway.readiness.reached()
                 try:
@@ -188,7 +208,8 @@ async def gateway_of(
                     endpoint.stop()
                     serving.cancel()
                     await shut(main)
-                    keeping.cancel()
+                    for each in keeping:
+                        each.cancel()
     left = [task for task in asyncio.all_tasks() - before if not _is_of_a_fake(task)]
     assert not left, f"tasks that go on: {left}"
 

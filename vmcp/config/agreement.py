@@ -21,6 +21,7 @@ def disagreements(config: Mapping[str, object]) -> Iterator[Fault]:
     yield from _stdio_credentials(config)
     yield from _header_collisions(config)
     yield from _passed_headers(config)
+    yield from _passed_keys(config)
 
 
 def _names(config: Mapping[str, object], key: str) -> list[tuple[int, str]]:
@@ -95,3 +96,16 @@ def _passed_headers(config: Mapping[str, object]) -> Iterator[Fault]:
     entries = [mapping(entry) for entry in sequence(config, "backends")]
     if names and entries and all("stdio" in entry for entry in entries):
         yield Fault(place, "Has no effect: there are only stdio backends.")
+
+
+def _passed_keys(config: Mapping[str, object]) -> Iterator[Fault]:
+    if mapping(config, "incomingAuth").get("type") != "api_key":
+        return
+    for index, name in texts(config, "passthroughHeaders"):
+        if name.lower() == "x-api-key":
+            yield Fault(
+                ("passthroughHeaders", index),
+                "Is a credential of the caller for this gateway (incomingAuth) and never passed on.",
+                found=shown(name),
+                suggestion="Give the backend a credential of its own in outgoingAuth.",
+            )

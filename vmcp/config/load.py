@@ -5,16 +5,18 @@ from __future__ import annotations
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
 from vmcp.clock import SystemClock
-from vmcp.config import keypair, pem
+from vmcp.config import keypair, keysfile, pem
 from vmcp.config.backends import BackendSettings
 from vmcp.config.errors import ConfigError, ConfigInvalid
 from vmcp.config.parse import Options, parse
 from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
 from vmcp.config.schema import Config
+from vmcp.model.apikey import ApiKey
 from vmcp.model.backend import ClientCert
 from vmcp.model.secret import Secret
 
@@ -24,13 +26,23 @@ MAX_BUNDLE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Where our certificate and its key lie; `digest` tells what they held when they were read."""
+
+    certificate: Path
+    key: Path
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """A config with all that it refers to.
 
     `secrets` and `bundles` (by path, as the config writes it) hold what was read. `files` are the
     absolute paths of all that was read, the config first: a change of one means to load again.
-    `client_certs` are shown to backends, by the paths of certificate and key.
-    `waiting` names the keys of which another value is in the file than the one that is in force.
+    `client_certs` are shown to backends, by the paths of certificate and key. `api_keys` are those of
+    `incomingAuth`, `tls` the files of `server.tls`. `waiting` names the keys of which another value is in the
+    file than the one that is in force.
     """
 
     path: Path
@@ -39,6 +51,8 @@ class Loaded:
     bundles: Mapping[str, str]
     files: tuple[Path, ...]
     client_certs: Mapping[tuple[str, str], ClientCert] = field(default_factory=dict)
+    api_keys: tuple[ApiKey, ...] = ()
+    tls: TlsFiles | None = None
     waiting: tuple[str, ...] = ()
 
     def secret(self, origin: SecretOrigin) -> Secret:
@@ -83,6 +97,8 @@ def load(
         bundles=MappingProxyType(outside.bundles),
         files=(absolute, *sorted(outside.files - {absolute})),
         client_certs=MappingProxyType(outside.client_certs),
+        api_keys=outside.api_keys,
+        tls=outside.tls,
     )
 
 
@@ -95,6 +111,8 @@ class _Outside:
         self.secrets: dict[FromEnv | FromFile, Secret] = {}
         self.bundles: dict[str, str] = {}
         self.files: set[Path] = set()
+        self.api_keys: tuple[ApiKey, ...] = ()
+        self.tls: TlsFiles | None = None
         self._chains: dict[str, str] = {}
         self.client_certs: dict[tuple[str, str], ClientCert] = {}
 
@@ -124,6 +142,37 @@ class _Outside:
         self.bundles[path] = bundle
         return bundle
 
+    def certificate_file(self, path: str) -> str:
+        text = self._read(path, MAX_BUNDLE_BYTES)
+        try:
+            keypair.check_chain(text, SystemClock().now())
+        except keypair.PairInvalid as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        self._chains[path] = text
+        return text
+
+    def key_file(self, path: str, certificate: str | None) -> str:
+        text = self._read(path, MAX_BUNDLE_BYTES)
+        chain = self._chains.get(certificate or "")
+        try:
+            keypair.check_key(text, chain)
+        except keypair.PairInvalid as error:
+            raise Unreadable(f"The file {path} {error}.") from None
+        if certificate is not None and chain is not None:
+            digest = sha256(f"{chain}\0{text}".encode()).hexdigest()
+            own, key = _beside(self._config, certificate), _beside(self._config, path)
+            self.tls = TlsFiles(own, key, digest)
+            self._check_served(path, self.tls)
+        return text
+
+    def _check_served(self, path: str, files: TlsFiles) -> None:
+        try:
+            keypair.server_context(files.certificate, files.key)
+        except OSError as error:
+            # OpenSSL has rules of its own, such as how long a key must be.
+            reason = getattr(error, "reason", None) or error.strerror or "unknown reason"
+            raise Unreadable(f"The file {path} cannot be served with: {reason}.") from None
+
     def client_chain_file(self, path: str) -> str:
         text = self._read(path, MAX_BUNDLE_BYTES)
         try:
@@ -143,6 +192,14 @@ class _Outside:
             raise Unreadable(f"The file {path} {error}.") from None
         if certificate is not None and chain is not None:
             self.client_certs[(certificate, path)] = ClientCert(chain, Secret(text))
+        return text
+
+    def keys_file(self, path: str) -> str:
+        text = self._read(path, keysfile.MAX_KEYS_BYTES)
+        try:
+            self.api_keys = keysfile.keys(text)
+        except keysfile.KeysInvalid as error:
+            raise Unreadable(f"The file {path} cannot be used: {error}.") from None
         return text
 
     def folder(self, path: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 
 from vmcp.config import durations
 from vmcp.config.headers import RESERVED_TEXT
+from vmcp.config.incoming import LATER_INCOMING_TYPES
+from vmcp.config.keysfile import MAX_KEYS, MAX_KEYS_BYTES
 from vmcp.config.load import MAX_BUNDLE_BYTES, MAX_CONFIG_BYTES, MAX_SECRET_BYTES
 from vmcp.config.outgoing import LATER_SOURCES, LATER_STRATEGIES
 from vmcp.config.schema import Config, json_schema
 from vmcp.config.section import Section
-from vmcp.config.serving import LATER_INCOMING_TYPES
 from vmcp.config.yamltext import MAX_DEPTH, MAX_VALUES
 
 _INTRO = f"""\
@@ -65,7 +66,8 @@ _BOUNDS = (
     ("Values in it, aliases written out", f"{MAX_VALUES}"),
     ("Levels in it", f"{MAX_DEPTH}"),
     ("A file that holds a secret", f"{MAX_SECRET_BYTES // 1024} KiB"),
-    ("A file that holds a CA bundle", f"{MAX_BUNDLE_BYTES // 1024} KiB"),
+    ("A file that holds certificates or their key", f"{MAX_BUNDLE_BYTES // 1024} KiB"),
+    ("A file of API keys; keys in it", f"{MAX_KEYS_BYTES // 1024} KiB; {MAX_KEYS}"),
 )
 
 _LATER_VALUES = (

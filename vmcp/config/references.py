@@ -45,6 +45,18 @@ class Outside(Protocol):
         """Return the normalised certificates of a file."""
         ...
 
+    def certificate_file(self, path: str) -> str:
+        """Return the chain of certificates that a file holds to serve with."""
+        ...
+
+    def key_file(self, path: str, certificate: str | None) -> str:
+        """Return the private key in a file, which belongs to the certificate in another one if that is known."""
+        ...
+
+    def keys_file(self, path: str) -> str:
+        """Return the text of a file that lists API keys."""
+        ...
+
     def client_chain_file(self, path: str) -> str:
         """Return the normalised chain of certificates that a file holds to show to a backend."""
         ...

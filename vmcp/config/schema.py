@@ -13,9 +13,10 @@ from vmcp.config.aggregation import AggregationSettings
 from vmcp.config.agreement import disagreements
 from vmcp.config.backends import BackendSettings
 from vmcp.config.faults import Fault
+from vmcp.config.incoming import IncomingAuthSettings
 from vmcp.config.outgoing import OutgoingAuthSettings
 from vmcp.config.section import Section
-from vmcp.config.serving import IncomingAuthSettings, OperationalSettings, ServerSettings
+from vmcp.config.serving import OperationalSettings, ServerSettings
 from vmcp.config.values import FilledText, PassedHeaderName
 from vmcp.config.views import ViewSettings
 

@@ -1,11 +1,11 @@
-"""The sections that say how the gateway itself runs: `incomingAuth`, `operational`, `server`."""
+"""The sections that say how the gateway itself runs: `operational`, `server`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
-from typing import Annotated, ClassVar, Literal
+from ipaddress import ip_address, ip_network
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -21,10 +21,9 @@ from vmcp.config.references import (
     variable,
 )
 from vmcp.config.section import Section
+from vmcp.config.tls import TlsSettings
 from vmcp.config.values import Duration, Flag, Port, Text, choice
 
-IncomingType = Literal["anonymous"]
-LATER_INCOMING_TYPES = ("oidc", "api_key")
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 _HOST_NAME = r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*"
@@ -36,17 +35,8 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PATH_PATTERN = r"^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*)?$"
 _TAKEN_PATHS = ("/health", "/readyz")
 _WELL_KNOWN = "/.well-known"
+EVERY_ADDRESS = "*"
 _SSE_PATHS = ("/sse", "/messages")
-
-
-class IncomingAuthSettings(Section):
-    """Who may use the gateway."""
-
-    later: ClassVar[frozenset[str]] = frozenset({"oidc", "authz", "keysFile"})
-
-    type: Annotated[IncomingType, choice(IncomingType, later=LATER_INCOMING_TYPES)] = Field(
-        description="`anonymous`: everybody who reaches the gateway may use it."
-    )
 
 
 class TimeoutSettings(Section):
@@ -139,7 +129,30 @@ def _path(value: str) -> str:
     return value
 
 
+def _proxy(value: str) -> str:
+    if value == EVERY_ADDRESS:
+        return value
+    allowed = "an IP address, a network such as 10.0.0.0/8, or '*' for every address"
+    try:
+        return str(ip_network(value))
+    except ValueError:
+        raise fault(
+            "Is not an address of proxies.",
+            found=shown(value),
+            allowed=allowed,
+            suggestion=_whole_network(value),
+        ) from None
+
+
+def _whole_network(value: str) -> str | None:
+    try:
+        return f"Did you mean {str(ip_network(value, strict=False))!r}?"
+    except ValueError:
+        return None
+
+
 Host = Annotated[Text, AfterValidator(_host)]
+Proxy = Annotated[Text, AfterValidator(_proxy)]
 HostHeader = Annotated[Text, AfterValidator(_host_header)]
 Origin = Annotated[Text, AfterValidator(_web_origin)]
 EndpointPath = Annotated[
@@ -149,8 +162,6 @@ EndpointPath = Annotated[
 
 class ServerSettings(Section):
     """Where the gateway listens, and for whom."""
-
-    later: ClassVar[frozenset[str]] = frozenset({"tls", "trustedProxies"})
 
     host: Host = Field(default="127.0.0.1", description="The address that clients connect to.")
     port: Port = Field(default=4483, description="Its port; 0 takes any free one.")
@@ -172,6 +183,17 @@ class ServerSettings(Section):
             "The origins of web pages that are served. Absent: the origins of the loopback when "
             "listening there, else none."
         ),
+    )
+    trusted_proxies: tuple[Proxy, ...] = Field(
+        default=(),
+        description=(
+            "The addresses of proxies that are believed what they say of a request in `X-Forwarded-For`, "
+            "`-Proto`, `-Host` and `-Prefix`, or in `Forwarded`: addresses, networks, or `*` for every address. "
+            "Others are not believed."
+        ),
+    )
+    tls: TlsSettings | None = Field(
+        default=None, description="The certificate to serve https with. Absent: plain http."
     )
     sse: Flag = Field(
         default=False,
@@ -211,10 +233,9 @@ class ServerSettings(Section):
             yield Fault(
                 ("allowedHosts",), "Names no host, so that nobody is served.", found="an empty list"
             )
-        if given.get("sse") is True and given.get("path") in _SSE_PATHS:
-            yield Fault(
-                ("path",), "Is taken by the older transport: sse is on.", found=repr(given["path"])
-            )
+        path = given.get("path")
+        if given.get("sse") is True and isinstance(path, str) and path.endswith(_SSE_PATHS):
+            yield Fault(("path",), "Is taken by the older transport: sse is on.", found=repr(path))
         host, port = given.get("host", "127.0.0.1"), given.get("port", 4483)
         ops = given.get("opsHost", "127.0.0.1"), given.get("opsPort", 9464)
         if (host, port) == ops and port != 0:

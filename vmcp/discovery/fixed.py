@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vmcp.config.exposure import is_exposed
 from vmcp.config.load import Loaded
 from vmcp.model.secret import Secret
 
@@ -25,8 +26,22 @@ def held(now: Loaded, running: Loaded) -> Loaded:
     if _seal_key(now) != _seal_key(running):
         changed.append("sealKeyFile" if new.seal_key_file else "sealKeyEnv")
     kept = {field: getattr(old, field) for field in _FIXED.values()}
+    if (new.tls is None) is not (old.tls is None):
+        changed.append("tls")
+        kept["tls"] = old.tls
+        now = replace(now, tls=running.tls)
     config = now.config.model_copy(update={"server": new.model_copy(update=kept)})
-    return replace(now, config=config, waiting=tuple(f"server.{key}" for key in changed))
+    waiting = tuple(f"server.{key}" for key in changed)
+    return _closed(replace(now, config=config, waiting=waiting), running)
+
+
+def _closed(now: Loaded, running: Loaded) -> Loaded:
+    """Keep asking who calls where the address that stays would else be open to everybody."""
+    if not is_exposed(now.config) or is_exposed(running.config):
+        return now
+    config = now.config.model_copy(update={"incoming_auth": running.config.incoming_auth})
+    waiting = (*now.waiting, "incomingAuth")
+    return replace(now, config=config, api_keys=running.api_keys, waiting=waiting)
 
 
 def _seal_key(loaded: Loaded) -> Secret | None:

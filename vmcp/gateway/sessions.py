@@ -299,6 +299,12 @@ class Sessions:
         if self._tasks is not None:
             self._tasks.create_task(self._release(session))
 
+    def end_of(self, callers: frozenset[Caller]) -> None:
+        """End the sessions of callers."""
+        for session in tuple(self._all.values()):
+            if session.caller in callers:
+                self.end(session)
+
     async def _release(self, session: Session) -> None:
         await self._watchers.leave_all(session, session.uris)
         await self._pool.release(session.client)

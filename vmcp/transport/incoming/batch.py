@@ -61,8 +61,8 @@ class Batch(HttpAnswer):
         accepted = Accepted(json=True, stream=self.may_stream)
         try:
             # Bare: its answer is no stream of its own that a client could come back to.
-            headers = self._request.headers
-            await serve(delivery.request("POST", headers, self._request.view, accepted), item)
+            whole = self._request
+            await serve(delivery.request("POST", whole.headers, whole.guest, accepted), item)
         except Failure as failure:
             self._refuse(item, failure)
         except Refused as refused:

@@ -6,12 +6,11 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 
-from vmcp.model.view import View
 from vmcp.protocol.sse import Parser
 from vmcp.transport.incoming import request
 from vmcp.transport.incoming.asgi import JSON, Message
 from vmcp.transport.incoming.limits import Accepted
-from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.request import Guest, HttpRequest
 
 Deliver = Callable[[bytes], Awaitable[None]]
 
@@ -35,7 +34,7 @@ class Delivery:
         self.session: str | None = None
 
     def request(
-        self, method: str, headers: Mapping[str, str], view: View, accepted: Accepted = ALL
+        self, method: str, headers: Mapping[str, str], guest: Guest, accepted: Accepted = ALL
     ) -> HttpRequest:
         """Return the request, a bare one: it has no headers that repeat its body."""
         return HttpRequest(
@@ -46,7 +45,8 @@ class Delivery:
             self._receive,
             self._send,
             is_bare=True,
-            view=view,
+            view=guest.view,
+            caller=guest.caller,
         )
 
     def left(self) -> None:

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from vmcp.model.inventory import Era
-from vmcp.model.view import View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.document import MalformedJson, split
 from vmcp.protocol.failures import Failure
@@ -16,6 +15,7 @@ from vmcp.protocol.methods import META_VERSION
 from vmcp.transport.incoming.delivery import Deliver, Delivery
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.limits import Refused
+from vmcp.transport.incoming.request import Guest
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Dialogue:
     """
 
     def __init__(
-        self, endpoint: Endpoint, deliver: Deliver, view: View, era: Era | None = None
+        self, endpoint: Endpoint, deliver: Deliver, guest: Guest, era: Era | None = None
     ) -> None:
         self._endpoint = endpoint
         self._deliver = deliver
-        self._view = view
+        self.guest = guest
         self._era = era
         self._session: str | None = None
         self._tasks: asyncio.TaskGroup | None = None
@@ -62,7 +62,7 @@ class Dialogue:
             finally:
                 self._tasks = None
                 if self._session is not None:
-                    self._endpoint.leave(self._session, self._view)
+                    self._endpoint.leave(self._session, self.guest)
                 for work in (*self._works, self._stream):
                     if work is not None:
                         work.cancel()
@@ -134,7 +134,7 @@ class Dialogue:
         era = self._era
         if era is None and not _is_discover(message):
             era = Era.SESSIONED
-        http = delivery.request("POST", self._headers(), self._view)
+        http = delivery.request("POST", self._headers(), self.guest)
         try:
             await self._endpoint.take(http, body, era)
         except Refused as refused:
@@ -151,7 +151,7 @@ class Dialogue:
     def _open(self, session: str) -> None:
         if self._session is not None:
             # A second `initialize` begins anew.
-            self._endpoint.leave(self._session, self._view)
+            self._endpoint.leave(self._session, self.guest)
         self._session, self._era = session, Era.SESSIONED
 
     def _listen(self) -> None:
@@ -164,7 +164,7 @@ class Dialogue:
         try:
             # A stream on which too much waited was closed; the next one begins with what has changed.
             while True:
-                await self._endpoint.listen(delivery.request("GET", self._headers(), self._view))
+                await self._endpoint.listen(delivery.request("GET", self._headers(), self.guest))
                 delivery = Delivery(self._deliver)
         except (Failure, Refused):
             self.ended.set()

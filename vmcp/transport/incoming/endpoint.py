@@ -6,9 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
+from vmcp.auth.incoming import CHALLENGE, Unauthenticated, authenticate
+from vmcp.auth.refusals import Refusals
 from vmcp.gateway.core import Gateway, Gauge
+from vmcp.latest import Latest
 from vmcp.model.document import Document
-from vmcp.model.identity import ANONYMOUS
+from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
 from vmcp.model.view import WHOLE, View
 from vmcp.protocol import jsonrpc
@@ -19,17 +22,19 @@ from vmcp.protocol.failures import (
     Failure,
     HeaderMismatch,
     InvalidParams,
+    InvalidRequest,
     SessionUnknown,
 )
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Reading
-from vmcp.transport.incoming import limits, request
+from vmcp.transport.incoming import cors, limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
 from vmcp.transport.incoming.batch import VERSION, Batch, is_array
+from vmcp.transport.incoming.entrance import Entrance, Expel
 from vmcp.transport.incoming.keeper import Keeper
-from vmcp.transport.incoming.limits import ClientLeft, Doors, Refused
-from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.limits import ClientLeft, Refused
+from vmcp.transport.incoming.request import Guest, HttpRequest
 from vmcp.transport.incoming.sessioned import SessionedEndpoint
 from vmcp.transport.incoming.stateless import StatelessEndpoint
 
@@ -37,20 +42,23 @@ log = logging.getLogger(__name__)
 
 Serve = Callable[[HttpRequest], Awaitable[None]]
 
+_UNAUTHORIZED = 401
 _NO_VIEW = "No backend or view has the name in this path: see /status, or leave the name out for all of them."
 
 
 class Endpoint:
     """An ASGI callable for the MCP path."""
 
-    def __init__(self, gateway: Gateway, doors: Doors, keeper: Keeper) -> None:
-        self._doors = doors
+    def __init__(self, gateway: Gateway, entrance: Latest[Entrance], keeper: Keeper) -> None:
+        self._entrance = entrance
+        self._refusals = Refusals(keeper.now)
         self._gateway = gateway
         self._keeper = keeper
         self._sessioned = SessionedEndpoint(gateway, keeper)
         self._stateless = StatelessEndpoint(gateway, keeper)
         self._is_stopping = False
         self._others: list[Callable[[], None]] = []
+        self._expelling: list[Expel] = []
         gateway.gauges.append(self.readings)
 
     def readings(self) -> Iterator[Reading]:
@@ -74,6 +82,17 @@ class Endpoint:
         self._gateway.sessions.close_streams()
         for act in self._others:
             act()
+
+    def on_expel(self, act: Expel) -> None:
+        """Have something done as well when callers may not come in any more."""
+        self._expelling.append(act)
+
+    def expel(self, callers: frozenset[Caller]) -> None:
+        """End the sessions and streams of callers; other calls under way go on."""
+        self._gateway.sessions.end_of(callers)
+        self._stateless.close_of(callers)
+        for act in self._expelling:
+            act(callers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request to the whole; whatever is wrong with it, it gets an answer."""
@@ -105,17 +124,51 @@ class Endpoint:
             await respond(send, 400, body, [JSON])
             return
         try:
-            self._doors.check(http.headers)
-            self._check_loop(http)
-            await serve(http)
+            if await self._is_admitted(scope, http):
+                await serve(http)
         except Refused as refused:
             self._gateway.refused[refused.status] += 1
-            await refuse(send, refused.status, refused.message, http.id_header, *refused.headers)
+            more = (http.id_header, *refused.headers)
+            await refuse(http.send, refused.status, refused.message, *more)
+        except Unauthenticated:
+            await self._challenge(http)
         except Failure as failure:
             self._gateway.refused[failure.code] += 1
             await _fail(http, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
+
+    async def _is_admitted(self, scope: Scope, http: HttpRequest) -> bool:
+        """Find out where a request comes from and who calls; False where a browser's question was all.
+
+        Raise Refused or Unauthenticated.
+        """
+        entrance = self._entrance.value
+        http.arrival = entrance.proxies.arrival(scope, http.headers)
+        origin = http.headers.get("origin")
+        entrance.doors.check_call(http.arrival.host, origin)
+        if origin is not None:
+            http.send = cors.exposing(http.send, origin)
+            if cors.is_preflight(http):
+                await cors.answer(http, entrance.passed)
+                return False
+        self._check_loop(http)
+        self._authenticate(http)
+        return True
+
+    def _authenticate(self, http: HttpRequest) -> None:
+        http.caller = authenticate(self._entrance.value.auth, http.headers)
+
+    async def _challenge(self, http: HttpRequest) -> None:
+        self._gateway.refused[_UNAUTHORIZED] += 1
+        self._refusals.add(http.arrival.address)
+        failure = InvalidRequest(
+            "A valid API key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY."
+        )
+        # The body is not read, and clients take no error for theirs that has no id at all.
+        body = jsonrpc.response(b"null", failure.payload(), is_error=True)
+        challenge = (b"www-authenticate", CHALLENGE.encode())
+        await respond(http.send, _UNAUTHORIZED, body, [JSON, http.id_header, challenge])
 
     def _check_loop(self, http: HttpRequest) -> None:
         if self._gateway.pseudonym in http.headers.get("via", ""):
@@ -132,7 +185,12 @@ class Endpoint:
             raise Refused(415, "Send the message as Content-Type: application/json.")
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
-        await self.take(http, await limits.body(http.receive, http.headers))
+        met = self._entrance.value
+        body = await limits.body(http.receive, http.headers)
+        if self._entrance.value is not met:
+            # A key that was withdrawn while the body came must not open a stream.
+            self._authenticate(http)
+        await self.take(http, body)
 
     async def take(self, http: HttpRequest, body: bytes, fixed: Era | None = None) -> None:
         """Serve what was posted, in the era that it tells or in a fixed one; raise Refused."""
@@ -176,10 +234,11 @@ class Endpoint:
         self.check_open()
         await self._sessioned.get(http)
 
-    def leave(self, identity: str, view: View) -> None:
+    def leave(self, identity: str, guest: Guest) -> None:
         """End a session whose only way to its client is lost."""
         with suppress(SessionUnknown):
-            self._gateway.sessions.end(self._gateway.sessions.find(identity, ANONYMOUS, view))
+            sessions = self._gateway.sessions
+            sessions.end(sessions.find(identity, guest.caller, guest.view))
 
     def check_open(self) -> None:
         """Raise Refused for what would begin now; answers and cancellations are for calls that are under way."""

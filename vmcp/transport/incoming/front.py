@@ -12,7 +12,7 @@ from starlette.routing import Route
 from vmcp.model.view import view_at
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.endpoint import Endpoint
-from vmcp.transport.incoming.httpsse import MESSAGES_PATH, STREAM_PATH, HttpSse
+from vmcp.transport.incoming.httpsse import HttpSse
 
 _FOR_EVERYBODY = frozenset(("/health", "/readyz"))
 
@@ -29,7 +29,7 @@ class Front:
     ) -> None:
         self._served: dict[str, Endpoint | HttpSse] = {}
         if sse is not None:
-            self._served = {STREAM_PATH: sse, MESSAGES_PATH: sse}
+            self._served = {sse.stream_path: sse, sse.messages_path: sse}
         self._below = f"{path.rstrip('/')}/"
         self._served |= {path: endpoint, self._below: endpoint}
         self._endpoint = endpoint

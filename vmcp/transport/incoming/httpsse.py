@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
+from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
 from vmcp.model.view import WHOLE
 from vmcp.protocol import jsonrpc
@@ -21,10 +22,15 @@ from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import Refused
 from vmcp.transport.incoming.request import HttpRequest
 
-STREAM_PATH = "/sse"
-MESSAGES_PATH = "/messages"
+_STREAM = "/sse"
+_MESSAGES = "/messages"
 _MOST_STREAMS = 20_000
 _ID_BYTES = 24
+
+
+def beside(path: str) -> str:
+    """Return where the paths of this transport begin when the endpoint has a path."""
+    return path.rpartition("/")[0]
 
 
 class SseStream(HttpAnswer):
@@ -34,7 +40,7 @@ class SseStream(HttpAnswer):
 
     def __init__(self, request: HttpRequest, keeper: Keeper, endpoint: Endpoint) -> None:
         super().__init__(request, keeper)
-        self.dialogue = Dialogue(endpoint, self.deliver, WHOLE, Era.SESSIONED)
+        self.dialogue = Dialogue(endpoint, self.deliver, request.guest, Era.SESSIONED)
 
     async def run(self, address: str) -> None:
         """Tell where to post, and hold the stream until the session ends."""
@@ -59,11 +65,14 @@ class SseStream(HttpAnswer):
 class HttpSse:
     """An ASGI callable for both paths of the transport."""
 
-    def __init__(self, endpoint: Endpoint, keeper: Keeper) -> None:
+    def __init__(self, endpoint: Endpoint, keeper: Keeper, base: str) -> None:
         self._endpoint = endpoint
         self._keeper = keeper
+        self.stream_path = f"{base}{_STREAM}"
+        self.messages_path = f"{base}{_MESSAGES}"
         self._streams: dict[str, SseStream] = {}
         endpoint.on_stop(self.stop)
+        endpoint.on_expel(self.expel)
         endpoint.also_read(self.readings)
 
     def __len__(self) -> int:
@@ -78,12 +87,18 @@ class HttpSse:
         for stream in tuple(self._streams.values()):
             stream.dialogue.ended.set()
 
+    def expel(self, callers: frozenset[Caller]) -> None:
+        """End the streams of callers."""
+        for stream in tuple(self._streams.values()):
+            if stream.dialogue.guest.caller in callers:
+                stream.dialogue.ended.set()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; whatever is wrong with it, it gets an answer."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
 
         async def serve(http: HttpRequest) -> None:
-            if scope["path"] == STREAM_PATH:
+            if scope["path"] == self.stream_path:
                 await self._get(http)
             else:
                 await self._post(http, query.get("sessionId", [""])[0])
@@ -102,7 +117,7 @@ class HttpSse:
         stream = self._streams[identity] = SseStream(http, self._keeper, self._endpoint)
         self._keeper.add(stream)
         try:
-            await stream.run(f"{MESSAGES_PATH}?sessionId={identity}")
+            await stream.run(f"{http.arrival.prefix}{self.messages_path}?sessionId={identity}")
         finally:
             self._keeper.remove(stream)
             del self._streams[identity]
@@ -113,7 +128,7 @@ class HttpSse:
         if not limits.is_json(http.headers.get("content-type")):
             raise Refused(415, "Send the message as Content-Type: application/json.")
         stream = self._streams.get(identity)
-        if stream is None:
+        if stream is None or stream.dialogue.guest.caller != http.caller:
             raise Refused(404, "This session is unknown or has ended: open a new stream.")
         body = await limits.body(http.receive, http.headers)
         if not is_array(body):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from vmcp.model.address import is_loopback
 from vmcp.transport.incoming.asgi import Receive
 
 BODY_LIMIT = 4 * 2**20
@@ -130,9 +131,12 @@ class Doors:
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Raise Refused for a foreign Host (421) or a foreign Origin (403)."""
-        if not _is_host(headers.get("host", ""), self.hosts):
+        self.check_call(headers.get("host", ""), headers.get("origin"))
+
+    def check_call(self, host: str, origin: str | None) -> None:
+        """Raise Refused where a foreign host was called (421), or by a page of a foreign origin (403)."""
+        if not _is_host(host, self.hosts):
             raise Refused(421, "This Host is not served here: add it to server.allowedHosts.")
-        origin = headers.get("origin")
         if origin is not None and not _is_origin(origin, self.origins):
             raise Refused(403, "This Origin is not allowed: add it to server.allowedOrigins.")
 
@@ -154,7 +158,7 @@ def _is_origin(origin: str, allowed: frozenset[str] | None) -> bool:
     if allowed is not None:
         return origin.lower() in allowed
     scheme, _, rest = origin.lower().partition("://")
-    return scheme in ("http", "https") and _without_port(rest) in _LOOPBACK
+    return scheme in ("http", "https") and is_loopback(_without_port(rest))
 
 
 def doors(
@@ -167,13 +171,8 @@ def doors(
     on_loopback = is_loopback(host)
     hosts = frozenset(h.lower() for h in allowed_hosts) if allowed_hosts is not None else None
     if hosts is None and on_loopback:
-        hosts = _LOOPBACK
+        hosts = _LOOPBACK | {host.lower()}
     origins = frozenset(o.lower() for o in allowed_origins) if allowed_origins is not None else None
     if origins is None and not on_loopback:
         origins = frozenset()
     return Doors(hosts, origins)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a listening address is reached from this machine alone."""
-    return host in _LOOPBACK or host.startswith("127.")

@@ -8,10 +8,20 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.view import WHOLE, View
 from vmcp.protocol.failures import HeaderMismatch
+from vmcp.transport.incoming.arrival import NOWHERE, Arrival
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Who it is that has a way of its own to us, and which part of the whole it uses."""
+
+    caller: Caller
+    view: View
 
 
 @dataclass(slots=True)
@@ -19,7 +29,8 @@ class HttpRequest:
     """A request whose headers were read: lower-case names; the lines of a list are joined.
 
     `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours. A bare request did
-    not come as HTTP: it has no headers that repeat its body. `view` is told by the path.
+    not come as HTTP: it has no headers that repeat its body. `view` is told by the path; where it comes
+    from and who calls is found out by the endpoint, before anybody serves it.
     """
 
     id: str
@@ -30,6 +41,13 @@ class HttpRequest:
     send: Send
     is_bare: bool = False
     view: View = WHOLE
+    arrival: Arrival = NOWHERE
+    caller: Caller = ANONYMOUS
+
+    @property
+    def guest(self) -> Guest:
+        """Who calls, and at what."""
+        return Guest(self.caller, self.view)
 
     @property
     def id_header(self) -> tuple[bytes, bytes]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from ssl import SSLContext
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -80,8 +81,8 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def server(app: Application, grace_seconds: float) -> Server:
-    """Return a server for an application, to be run with sockets of our own."""
+def server(app: Application, grace_seconds: float, tls: SSLContext | None = None) -> Server:
+    """Return a server for an application, to be run with sockets of our own; without TLS it speaks plain http."""
     return Server(
         uvicorn.Config(
             app,
@@ -96,6 +97,7 @@ def server(app: Application, grace_seconds: float) -> Server:
             server_header=False,
             date_header=False,
             backlog=_BACKLOG,
+            ssl_context_factory=None if tls is None else lambda *_: tls,
             timeout_graceful_shutdown=int(grace_seconds) or 1,
         )
     )

@@ -12,7 +12,6 @@ from vmcp.gateway.replay import Trail
 from vmcp.gateway.sessions import Session
 from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, digests
 from vmcp.model.document import Document
-from vmcp.model.identity import ANONYMOUS
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client, Done
@@ -63,7 +62,7 @@ class SessionedEndpoint:
             raise SessionRequired(
                 "A session is needed: send initialize, then each request with the Mcp-Session-Id of its answer."
             )
-        return self._gateway.sessions.find(identity, ANONYMOUS, request.view)
+        return self._gateway.sessions.find(identity, request.caller, request.view)
 
     async def post(
         self, request: HttpRequest, message: jsonrpc.Message, meta: Document | None
@@ -93,7 +92,7 @@ class SessionedEndpoint:
             version,
             declared,
             message.params.get(b'"clientInfo"'),
-            ANONYMOUS,
+            request.caller,
             request.view,
             lasting=True,
         )

@@ -10,9 +10,8 @@ from vmcp.gateway.dispatch import code_of
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
-from vmcp.model.identity import ANONYMOUS
+from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
-from vmcp.model.view import View
 from vmcp.protocol import jsonrpc, ladder
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
@@ -105,7 +104,7 @@ class StatelessEndpoint:
             await self._call(request, message, meta)
 
     async def _call(self, request: HttpRequest, message: jsonrpc.Request, meta: Document) -> None:
-        client = _client(meta, request.view)
+        client = _client(meta, request)
         answer = StatelessAnswer(request, self._keeper, client)
         token = meta.get(META_PROGRESS)
         call = Call(client, message.method, message.params, meta, token, request.headers)
@@ -127,7 +126,7 @@ class StatelessEndpoint:
         )
 
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
-        client = Client(Era.STATELESS, STATELESS_VERSION, caller=ANONYMOUS, view=request.view)
+        client = Client(Era.STATELESS, STATELESS_VERSION, caller=request.caller, view=request.view)
         views = self._gateway.views
         result = (
             b'{"resultType":"complete","supportedVersions":[%b],%b,'
@@ -145,7 +144,7 @@ class StatelessEndpoint:
     async def _listen(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         if not request.accepted.stream:
             raise Refused(406, "A subscription is an event stream: send Accept: text/event-stream.")
-        subscription = Subscription(request, self._keeper, message, ANONYMOUS)
+        subscription = Subscription(request, self._keeper, message, request.caller)
         self.subscriptions.add(subscription)
         self._keeper.add(subscription)
         try:
@@ -155,13 +154,19 @@ class StatelessEndpoint:
             self.subscriptions.discard(subscription)
             self._keeper.remove(subscription)
 
+    def close_of(self, callers: frozenset[Caller]) -> None:
+        """End the subscriptions of callers with their result."""
+        for subscription in tuple(self.subscriptions):
+            if subscription.caller in callers:
+                subscription.outbox.close()
+
     def close(self) -> None:
         """End all subscriptions with their result."""
         for subscription in tuple(self.subscriptions):
             subscription.outbox.close()
 
 
-def _client(meta: Document, view: View) -> Client:
+def _client(meta: Document, request: HttpRequest) -> Client:
     level = meta.get(META_LOG_LEVEL)
     try:
         log_level = None if level is None else unquote(level)
@@ -172,8 +177,8 @@ def _client(meta: Document, view: View) -> Client:
         STATELESS_VERSION,
         meta.get(META_CAPABILITIES) or b"{}",
         meta.get(META_CLIENT_INFO),
-        ANONYMOUS,
-        view,
+        request.caller,
+        request.view,
         log_level=log_level,
     )
 

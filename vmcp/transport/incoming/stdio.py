@@ -12,12 +12,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import CancelledError
 from contextlib import aclosing, suppress
 
+from vmcp.model.identity import ANONYMOUS
 from vmcp.model.view import View
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import Failure, InvalidRequest
 from vmcp.protocol.lines import Lines, Overlong
 from vmcp.transport.incoming.dialogue import Busy, Dialogue
 from vmcp.transport.incoming.endpoint import Endpoint
+from vmcp.transport.incoming.request import Guest
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +127,7 @@ async def serve(
     many a one only once.
     """
     source, sink = Input(streams[0]), Output(streams[1])
-    dialogue = Dialogue(endpoint, sink.send, view)
+    dialogue = Dialogue(endpoint, sink.send, Guest(ANONYMOUS, view))
     async with dialogue.going_on():
         async with asyncio.TaskGroup() as tasks:
             ends = [
