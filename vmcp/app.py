@@ -110,7 +110,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
                     registry.follow(source.contribution),
                     pool.run(registry.snapshot),
                     views.run(),
-                    watchers.run(),
+                    watchers.run(pool.client_of),
                     gateway.sessions.run(),
                     parked.run(),
                     gateway.readiness.run(views.catalog),

@@ -13,6 +13,7 @@ from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import PROMPTS, RESOURCES, TOOLS, Watchers, digests
 from vmcp.latest import Latest
 from vmcp.model.identity import ANONYMOUS, Caller
+from vmcp.model.keys import ObjectKey
 from vmcp.model.snapshot import Snapshot
 from vmcp.model.view import WHOLE, OneBackend, View
 from vmcp.protocol.failures import BackendFailed
@@ -89,9 +90,17 @@ def kept(watchers: Watchers) -> int:
 
 
 @pytest.fixture
-async def running(views: Views, watchers: Watchers) -> AsyncIterator[None]:
+def clients() -> dict[ObjectKey, FakeClient]:
+    return {}
+
+
+@pytest.fixture
+async def running(
+    views: Views, watchers: Watchers, clients: dict[ObjectKey, FakeClient]
+) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as tasks:
-        works = [tasks.create_task(views.run()), tasks.create_task(watchers.run())]
+        watching = watchers.run(clients.get)
+        works = [tasks.create_task(views.run()), tasks.create_task(watching)]
         yield
         for work in works:
             work.cancel()
@@ -367,3 +376,52 @@ async def test_a_client_whose_view_is_no_more_is_told_so_and_nothing_else(
     await until(lambda: whole.catalogs)
     assert (whole.is_lost, part.is_lost) == (False, True)
     assert part.catalogs == []
+
+
+@pytest.mark.usefixtures("running")
+async def test_who_watches_goes_on_to_hear_of_a_backend_that_comes_back(
+    watchers: Watchers, inventories: Inventories, clients: dict[ObjectKey, FakeClient]
+) -> None:
+    (one,) = joining(watchers, 1)
+    old, new = FakeClient(backend("a")), FakeClient(backend("a", 5.0))
+    clients[key("a")] = old
+    inventories.listed(inventory("a", resources=(URI,)))
+    await watchers.join(one, URI, old)
+
+    clients[key("a")] = new
+    inventories.listed(inventory("a", "more", resources=(URI,)))
+
+    await until(lambda: new.subscribed == [URI])
+    # Nobody knows what was missed.
+    await until(lambda: one.updates == [b'{"uri":"x://1"}'])
+    await watchers.leave(one, URI)
+    assert new.subscribed == []
+    assert kept(watchers) == 0
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_backend_that_comes_back_and_refuses_at_first_is_asked_again(
+    watchers: Watchers, inventories: Inventories, clients: dict[ObjectKey, FakeClient]
+) -> None:
+    (one,) = joining(watchers, 1)
+    await watchers.join(one, URI, FakeClient(backend("a")))
+    new = clients[key("a")] = SlowClient()
+    new.failure = BackendFailed("a", "Unreachable", "not yet.")
+    new.gate.set()
+    inventories.listed(inventory("a", "one"))
+    await until(lambda: new.asked >= 1)
+
+    new.failure = None
+    inventories.listed(inventory("a", "two"))
+
+    await until(lambda: new.subscribed == [URI])
+
+
+async def test_who_joins_a_backend_that_came_back_subscribes_there(watchers: Watchers) -> None:
+    one, two = joining(watchers, 2)
+    old, new = FakeClient(backend("a")), FakeClient(backend("a", 5.0))
+    await watchers.join(one, URI, old)
+
+    await watchers.join(two, URI, new)
+
+    assert new.subscribed == [URI]

@@ -325,7 +325,7 @@ async def world() -> AsyncIterator[World]:
             tasks.create_task(work)
             for work in (
                 gateway.pool.run(gateway.registry.snapshot),
-                gateway.watchers.run(),
+                gateway.watchers.run(gateway.pool.client_of),
                 gateway.sessions.run(),
                 gateway.parked.run(),
                 made.keeper.run(),

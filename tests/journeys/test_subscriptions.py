@@ -19,6 +19,7 @@ from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Fault
 from tests.support.stateless_backend import StatelessFake
 from tests.support.waiting import until
+from vmcp.model.snapshot import Contribution
 
 UPDATED = "notifications/resources/updated"
 ONE, TWO = "note://1", "note://2"
@@ -142,6 +143,31 @@ async def test_subscriptions_outlive_the_loss_of_the_backend(back: str) -> None:
             after.tell(UPDATED, uri=ONE)
 
             assert (await stream.heard(UPDATED))["params"]["uri"] == ONE
+
+
+@at_both_backs
+async def test_subscriptions_outlive_a_backend_that_is_removed_and_comes_back(back: str) -> None:
+    fake = with_notes(back)
+    async with serving(fake), gateway_of(config(fake)) as served:
+        async with sessioned(served.url) as one, stateless(served.url) as two:
+            streams = [await subscribed(one, ONE), await subscribed(two, ONE)]
+            await until(lambda: wanted(fake) == {ONE})
+            registry = served.gateway.registry
+            backends = registry.snapshot.value.backends
+            registry.take(Contribution("static"))
+            await served.shows()
+
+            registry.take(Contribution("static", backends))
+
+            # What was missed meanwhile counts as an update.
+            for stream in streams:
+                await stream.heard(UPDATED)
+            await until(lambda: wanted(fake) == {ONE})
+            fake.tell(UPDATED, uri=ONE)
+            for stream in streams:
+                await stream.heard(UPDATED)
+        await until(lambda: wanted(fake) == set())
+        await served.is_idle()
 
 
 async def test_a_refused_subscription_is_told_and_not_kept() -> None:

@@ -122,6 +122,11 @@ class Pool:
             self._leaving.remove(member)
             member.task.cancel()
 
+    def client_of(self, key: ObjectKey) -> BackendClient | None:
+        """Return the client of a backend, None where there is no such backend."""
+        member = self.members.get(key)
+        return None if member is None else member.client
+
     def calls_of(self, key: ObjectKey) -> int:
         """Return how many calls of a backend are under way."""
         member = self.members.get(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from vmcp.catalog.lookup import Catalog
@@ -14,6 +14,8 @@ from vmcp.gateway.turns import Turns
 from vmcp.gateway.views import Viewer, Views
 from vmcp.model.keys import ObjectKey
 from vmcp.model.view import View
+from vmcp.protocol.document import quote
+from vmcp.protocol.failures import Failure
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ class Watcher(Viewer, Protocol):
 
 # A URI may lead clients of different views to different backends.
 _Place = tuple[ObjectKey, str]
+ClientOf = Callable[[ObjectKey], BackendClient | None]
 
 
 class Watchers:
@@ -82,18 +85,41 @@ class Watchers:
         """Tell a watcher nothing more of lists; its resources are left with `leave`."""
         self._all.discard(watcher)
 
-    async def run(self) -> None:
-        """Tell all watchers of each new catalog, until cancelled."""
-        async for _ in self._views.catalog.changes():
-            now: dict[View, Seen] = {}
-            for watcher in tuple(self._all):
-                view = watcher.view
-                if not self._views.has(view):
-                    watcher.lost()
-                    continue
-                if view not in now:
-                    now[view] = digests(self._views.catalog_of(watcher))
-                watcher.changed(now[view])
+    async def run(self, client_of: ClientOf) -> None:
+        """Tell all watchers of each new catalog, until cancelled, and watch on at backends that come back."""
+        async with asyncio.TaskGroup() as tasks:
+            async for catalog in self._views.catalog.changes():
+                self._tell()
+                for place, before in self._served.items():
+                    client = client_of(place[0])
+                    if client not in (None, before) and place[0] in catalog.peers:
+                        tasks.create_task(self._watch_on(place, client))
+
+    def _tell(self) -> None:
+        now: dict[View, Seen] = {}
+        for watcher in tuple(self._all):
+            view = watcher.view
+            if not self._views.has(view):
+                watcher.lost()
+                continue
+            if view not in now:
+                now[view] = digests(self._views.catalog_of(watcher))
+            watcher.changed(now[view])
+
+    async def _watch_on(self, place: _Place, client: BackendClient) -> None:
+        """Subscribe at a backend that was removed and is here again; what was missed counts as an update."""
+        async with self._turns.of(place):
+            if place not in self._resources or self._served.get(place) is client:
+                return
+            try:
+                await client.subscribe(place[1])
+            except Failure as failure:
+                fields = {"backend": place[0].name, "reason": type(failure).__name__}
+                log.info("a subscription was not renewed", extra=fields)
+                return
+            self._served[place] = client
+            await self._settle(place)
+        self.updated(*place, b'{"uri":' + quote(place[1]) + b"}")
 
     def updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
         """Tell those who subscribed to a resource, or to one that it is a part of, of its update."""
@@ -117,7 +143,7 @@ class Watchers:
             # An update may be told before the backend has said that it will.
             self._resources.setdefault(place, set()).add(watcher)
             self._joined[watcher, uri] = place
-            if place in self._served:
+            if self._served.get(place) is backend:
                 return
             try:
                 await backend.subscribe(uri)
