@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.volumes import Volume
 from tests.support.waiting import until
 from vmcp.net.files import Notify, Watch, contents, events, places
 
@@ -44,31 +45,6 @@ async def watching(*paths: Path, watch: Noted | None = None) -> AsyncIterator[as
 async def tells(waiting: asyncio.Task[None]) -> None:
     async with asyncio.timeout(5):
         await waiting
-
-
-class Volume:
-    """A volume as Kubernetes mounts a ConfigMap: files are links into a folder to which a link leads."""
-
-    def __init__(self, path: Path, **files: str) -> None:
-        self.path = path
-        self._version = 0
-        path.mkdir()
-        self.publish(**files)
-        for name in files:
-            (path / name).symlink_to(Path("..data") / name)
-
-    def publish(self, **files: str) -> None:
-        """Swap the folder of the files as a whole."""
-        before = self.path / f"..{self._version}"
-        self._version += 1
-        folder = self.path / f"..{self._version}"
-        folder.mkdir()
-        for name, text in files.items():
-            (folder / name).write_text(text)
-        fresh = self.path / "..data_tmp"
-        fresh.symlink_to(folder.name)
-        fresh.rename(self.path / "..data")
-        shutil.rmtree(before, ignore_errors=True)
 
 
 def write(path: Path) -> None:
