@@ -42,7 +42,8 @@ from vmcp.net.client import HttpClient
 from vmcp.net.proxies import proxies
 from vmcp.telemetry.level import set_level
 from vmcp.telemetry.setup import Format, configure
-from vmcp.transport.incoming import front, limits, stdio
+from vmcp.transport.incoming import crowd, front, limits, stdio
+from vmcp.transport.incoming.crowd import Crowd, bounds
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.entrance import entrance, follow
 from vmcp.transport.incoming.httpsse import HttpSse, beside
@@ -224,7 +225,8 @@ async def _serve(
 
     sse = HttpSse(endpoint, keeper, beside(settings.path)) if settings.sse else None
     at_door = front.Front(endpoint, settings.path, is_ready, sse)
-    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None)
+    allowed = Latest(bounds(loaded))
+    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None, Crowd(allowed))
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or is_loopback(settings.ops_host)
@@ -235,12 +237,14 @@ async def _serve(
         following = [
             tasks.create_task(keeper.run()),
             tasks.create_task(follow(live.loaded, doors, endpoint.expel)),
+            tasks.create_task(crowd.follow(live.loaded, allowed)),
         ]
         if shown:
             following.append(tasks.create_task(shown.follow(live.loaded)))
         serving = tasks.create_task(main.serve([sockets[0]]))
         tasks.create_task(ops.serve([sockets[1]]))
         await stop.wait()
+        main.hasten()
         await _drain(gateway, endpoint, keeper)
         main.stop()
         await serving

@@ -35,7 +35,7 @@ from vmcp.transport.outgoing.http import HttpConnector
 from vmcp.transport.outgoing.supervised import SupervisedBackend
 
 # Who comes from this machine may come in.
-AT_LOOPBACK = Entrance(doors("127.0.0.1", None, None), Proxies(), Anonymous())
+AT_LOOPBACK = Entrance(doors("127.0.0.1", None, None), Proxies(), Anonymous(), 5_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from vmcp.config.faults import Fault, fault, listing, shown
 from vmcp.config.health import FailureHandlingSettings
+from vmcp.config.limits import LimitSettings
 from vmcp.config.references import (
     FilePath,
     SecretOrigin,
@@ -194,6 +195,9 @@ class ServerSettings(Section):
     )
     tls: TlsSettings | None = Field(
         default=None, description="The certificate to serve https with. Absent: plain http."
+    )
+    limits: LimitSettings = Field(
+        default=LimitSettings(), description="How many connections and requests are served at once."
     )
     sse: Flag = Field(
         default=False,

@@ -58,7 +58,7 @@ class Proxies:
     def arrival(self, scope: Scope, headers: Mapping[str, str]) -> Arrival:
         """Return where a request comes from."""
         peer = _peer(scope)
-        if not self._believes(peer):
+        if not self.believes(peer):
             return Arrival(peer, scope.get("scheme", "http"), headers.get("host", ""))
         hop = self._client(peer, list(_hops(headers)))
         return Arrival(
@@ -68,7 +68,8 @@ class Proxies:
             _prefix(headers),
         )
 
-    def _believes(self, text: str) -> bool:
+    def believes(self, text: str) -> bool:
+        """Tell whether what an address says of others is believed."""
         if self.all or not self.networks:
             return self.all
         found = address(text)
@@ -82,7 +83,7 @@ class Proxies:
             if client is None:
                 break
             nearest = hop._replace(client=client)
-            if not self._believes(client):
+            if not self.believes(client):
                 break
         return nearest
 

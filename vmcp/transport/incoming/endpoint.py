@@ -35,6 +35,7 @@ from vmcp.transport.incoming.entrance import Entrance, Expel
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import ClientLeft, Refused
 from vmcp.transport.incoming.request import Guest, HttpRequest
+from vmcp.transport.incoming.room import Room
 from vmcp.transport.incoming.sessioned import SessionedEndpoint
 from vmcp.transport.incoming.stateless import StatelessEndpoint
 
@@ -56,6 +57,7 @@ class Endpoint:
         self._keeper = keeper
         self._sessioned = SessionedEndpoint(gateway, keeper)
         self._stateless = StatelessEndpoint(gateway, keeper)
+        self._room = Room()
         self._is_stopping = False
         self._others: list[Callable[[], None]] = []
         self._expelling: list[Expel] = []
@@ -186,11 +188,17 @@ class Endpoint:
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
         met = self._entrance.value
-        body = await limits.body(http.receive, http.headers)
-        if self._entrance.value is not met:
-            # A key that was withdrawn while the body came must not open a stream.
-            self._authenticate(http)
-        await self.take(http, body)
+        place = self._room.enter(met.most_requests, http.headers.get("content-length", ""))
+        http.place = place
+        try:
+            body = await limits.body(http.receive, http.headers)
+            place.hold(len(body))
+            if self._entrance.value is not met:
+                # A key that was withdrawn while the body came must not open a stream.
+                self._authenticate(http)
+            await self.take(http, body)
+        finally:
+            place.leave()
 
     async def take(self, http: HttpRequest, body: bytes, fixed: Era | None = None) -> None:
         """Serve what was posted, in the era that it tells or in a fixed one; raise Refused."""

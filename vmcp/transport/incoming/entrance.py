@@ -20,11 +20,15 @@ Expel = Callable[[frozenset[Caller]], None]
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """From where, through whom and as whom one may come in; `passed` are the headers that backends may get."""
+    """From where, through whom and as whom one may come in, and how many at once.
+
+    `passed` are the headers that backends may get.
+    """
 
     doors: Doors
     proxies: Proxies
     auth: IncomingAuth
+    most_requests: int
     passed: frozenset[str] = frozenset()
 
 
@@ -36,6 +40,7 @@ def entrance(loaded: Loaded) -> Entrance:
         doors(server.host, server.allowed_hosts, server.allowed_origins),
         proxies(server.trusted_proxies),
         Anonymous() if is_open else by_api_key(loaded.api_keys),
+        server.limits.requests,
         frozenset(name.lower() for name in config.passthrough_headers),
     )
 

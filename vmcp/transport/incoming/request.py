@@ -14,6 +14,7 @@ from vmcp.protocol.failures import HeaderMismatch
 from vmcp.transport.incoming.arrival import NOWHERE, Arrival
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.limits import HEADER_LIMIT, Accepted, Refused, accepted
+from vmcp.transport.incoming.room import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class HttpRequest:
 
     `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours. A bare request did
     not come as HTTP: it has no headers that repeat its body. `view` is told by the path; where it comes
-    from and who calls is found out by the endpoint, before anybody serves it.
+    from and who calls is found out by the endpoint, before anybody serves it. `place` is what it takes of the
+    room for all.
     """
 
     id: str
@@ -43,6 +45,7 @@ class HttpRequest:
     view: View = WHOLE
     arrival: Arrival = NOWHERE
     caller: Caller = ANONYMOUS
+    place: Place | None = None
 
     @property
     def guest(self) -> Guest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -9,50 +10,33 @@ from collections.abc import Awaitable, Callable, Iterator
 from ssl import SSLContext
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vmcp.errors import CannotListen
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Reading
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
-from vmcp.transport.incoming.limits import HEADER_LIMIT
+from vmcp.transport.incoming.connection import (
+    IDLE_SECONDS,
+    STALLED_SECONDS,
+    BoundedConfig,
+    Connection,
+)
+from vmcp.transport.incoming.crowd import Crowd
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _BACKLOG = 2048
-# Longer than clients and balancers keep an idle connection, so that it is never ours that closes under a request.
-_KEEP_ALIVE_SECONDS = 75
-_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-
-
-class Connection(HttpToolsProtocol):
-    """A client's connection, of which a head that never ends does not fill the memory."""
-
-    _in_head = True
-    _head_bytes = 0
-
-    def on_message_begin(self) -> None:
-        """Begin to count a head."""
-        self._in_head, self._head_bytes = True, 0
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """Count no more: a body has limits of its own."""
-        self._in_head = False
-        super().on_headers_complete()
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes; what is still no whole head past the limit gets 431 and the connection is closed."""
-        super().data_received(data)
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEADER_LIMIT and not self.transport.is_closing():
-                self.transport.write(_TOO_LARGE)
-                self.transport.close()
+_LOOK_SECONDS = 1.0
+# When we are about to stop, or short of memory, a client that takes nothing does not hold us up.
+_STALLED_AT_END_SECONDS = 2.0
 
 
 class Server(uvicorn.Server):
-    """A server that leaves the signals to whoever started it."""
+    """A server that leaves the signals to whoever started it, and looks after its connections."""
+
+    _stalled_seconds = STALLED_SECONDS
+    # What waits for clients in all; past that those who take nothing and let the most wait are cut off.
+    _most_waiting_bytes = 256 * 2**20
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -62,6 +46,41 @@ class Server(uvicorn.Server):
     def readings(self) -> Iterator[Reading]:
         """Yield how many connections are open."""
         yield Reading(metrics.CONNECTIONS, (), len(self.server_state.connections))
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until stopped."""
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(self._look_after())
+            try:
+                await super().serve(sockets)
+            finally:
+                looking.cancel()
+
+    async def _look_after(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            self.look(loop.time())
+
+    def look(self, now: float) -> None:
+        """End the connections of clients that let us wait for too long, or too much wait for them."""
+        open_ = [each for each in self.server_state.connections if isinstance(each, Connection)]
+        for connection in open_:
+            connection.check(now, self._stalled_seconds)
+        waiting = sum(connection.waiting_bytes for connection in open_)
+        if waiting <= self._most_waiting_bytes:
+            return
+        # Who takes something has done nothing wrong.
+        idle = [each for each in open_ if each.is_stalled(now, _STALLED_AT_END_SECONDS)]
+        for connection in sorted(idle, key=lambda each: each.waiting_bytes, reverse=True):
+            waiting -= connection.waiting_bytes
+            connection.cut()
+            if waiting <= self._most_waiting_bytes:
+                break
+
+    def hasten(self) -> None:
+        """Wait no longer for clients that take nothing: we are about to stop."""
+        self._stalled_seconds = _STALLED_AT_END_SECONDS
 
     def stop(self) -> None:
         """Take no more connections and end when those that are open have been served."""
@@ -81,14 +100,24 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def server(app: Application, grace_seconds: float, tls: SSLContext | None = None) -> Server:
-    """Return a server for an application, to be run with sockets of our own; without TLS it speaks plain http."""
+def server(
+    app: Application,
+    grace_seconds: float,
+    tls: SSLContext | None = None,
+    crowd: Crowd | None = None,
+) -> Server:
+    """Return a server for an application, to be run with sockets of our own; without TLS it speaks plain http.
+
+    Connections are counted, and turned away where they are too many, with a crowd only.
+    """
     return Server(
-        uvicorn.Config(
+        BoundedConfig(
+            crowd,
             app,
             loop="none",
             http=Connection,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            # Longer than clients and balancers keep one, so that it is never ours that closes under a request.
+            timeout_keep_alive=int(IDLE_SECONDS),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -145,6 +145,9 @@ class StatelessEndpoint:
         if not request.accepted.stream:
             raise Refused(406, "A subscription is an event stream: send Accept: text/event-stream.")
         subscription = Subscription(request, self._keeper, message, request.caller)
+        if request.place is not None:
+            # A stream that waits for news takes nothing of what calls need.
+            request.place.leave()
         self.subscriptions.add(subscription)
         self._keeper.add(subscription)
         try:

@@ -1,0 +1,254 @@
+"""What a client's connection may take of memory and time, byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.support.gateways import shut
+from tests.support.waiting import until
+from vmcp.latest import Latest
+from vmcp.transport.incoming.arrival import proxies
+from vmcp.transport.incoming.asgi import Message, Receive, Scope, Send
+from vmcp.transport.incoming.connection import (
+    HEAD_SECONDS,
+    IDLE_SECONDS,
+    REQUEST_SECONDS,
+    STALLED_SECONDS,
+)
+from vmcp.transport.incoming.crowd import Bounds, Crowd
+from vmcp.transport.incoming.server import Server, listening, server
+
+GET = b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
+MEGABYTE = 2**20
+
+
+@dataclass(eq=False)
+class Door:
+    """A server with an application that answers, or never ends."""
+
+    server: Server
+    port: int
+    left: list[str] = field(default_factory=list)
+
+    async def client(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect, and wait until the server knows of it."""
+        before = len(self.server.server_state.connections)
+        made = await asyncio.open_connection("127.0.0.1", self.port)
+        await until(lambda: len(self.server.server_state.connections) > before)
+        return made
+
+    def look(self, after: float) -> None:
+        """Look after the connections as if so much time had passed."""
+        self.server.look(asyncio.get_running_loop().time() + after)
+
+    async def empty(self) -> None:
+        """Wait until nobody is connected."""
+        await until(lambda: not self.server.server_state.connections)
+
+
+@asynccontextmanager
+async def door(connections: int = 9, per_client: int = 9) -> AsyncIterator[Door]:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await serve(found, scope, receive, send)
+
+    crowd = Crowd(Latest(Bounds(connections, per_client, proxies(()))))
+    with listening("127.0.0.1", 0) as socket:
+        made = server(app, 1.0, None, crowd)
+        found = Door(made, socket.getsockname()[1])
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(made.serve([socket]))
+            await until(lambda: made.started)
+            try:
+                yield found
+            finally:
+                for each in tuple(made.server_state.connections):
+                    each.transport.abort()
+                serving.cancel()
+                await shut(made)
+
+
+async def serve(at: Door, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request: `/flood` never ends, and neither does `/hang`; others say what they got."""
+    message: Message = {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            at.left.append(scope["path"])
+            return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while scope["path"] == "/flood" and not at.left:
+        await send({"type": "http.response.body", "body": b"x" * MEGABYTE, "more_body": True})
+        waiting = asyncio.ensure_future(receive())
+        await asyncio.wait([waiting], timeout=0)
+        if waiting.done():
+            at.left.append(scope["path"])
+        waiting.cancel()
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def rest(reader: asyncio.StreamReader) -> bytes:
+    with suppress(ConnectionError):
+        return await reader.read()
+    return b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds", "answer"),
+    [
+        pytest.param(b"", IDLE_SECONDS, b"", id="nothing"),
+        pytest.param(b"GET / HT", HEAD_SECONDS, b"HTTP/1.1 408 ", id="half a head"),
+        pytest.param(POST + b"{", REQUEST_SECONDS, b"HTTP/1.1 408 ", id="half a body"),
+        pytest.param(GET % b"" + b"GET", HEAD_SECONDS, b"HTTP/1.1 200 ", id="half a second head"),
+    ],
+)
+async def test_a_request_that_does_not_come_is_waited_for_so_long(
+    sent: bytes, seconds: float, answer: bytes
+) -> None:
+    async with door() as at:
+        reader, writer = await at.client()
+        writer.write(sent)
+        (connection,) = at.server.server_state.connections
+        await until(lambda: not sent or connection._has_begun)  # type: ignore[union-attr]
+        if sent.startswith(b"GET / HTTP"):
+            await until(lambda: connection.cycle and connection.cycle.response_complete)
+
+        at.look(seconds - 1)
+        assert not connection.transport.is_closing()
+
+        at.look(seconds + 1)
+        assert (await rest(reader)).startswith(answer)
+        await at.empty()
+        writer.close()
+
+
+async def test_the_application_is_told_of_a_body_that_does_not_come() -> None:
+    async with door() as at:
+        _, writer = await at.client()
+        writer.write(POST + b"{")
+        (connection,) = at.server.server_state.connections
+        await until(lambda: connection.cycle)
+
+        at.look(REQUEST_SECONDS + 1)
+
+        await until(lambda: at.left == ["/"])
+        writer.close()
+
+
+async def test_a_connection_that_is_kept_is_waited_for_longer() -> None:
+    async with door() as at:
+        reader, writer = await at.client()
+        writer.write(GET % b"")
+        await reader.readuntil(b"ok")
+
+        at.look(HEAD_SECONDS + 1)
+
+        writer.write(GET % b"")
+        assert b"ok" in await reader.readuntil(b"ok")
+        writer.close()
+
+
+async def test_a_client_that_takes_nothing_is_cut_off_and_one_that_takes_a_little_is_not() -> None:
+    async with door() as at:
+        reader, writer = await at.client()
+        writer.write(GET % b"flood")
+        (connection,) = at.server.server_state.connections
+        await until(lambda: connection._stalled_since)  # type: ignore[union-attr]
+
+        at.look(STALLED_SECONDS - 1)
+        assert not connection.transport.is_closing()
+        waiting = connection.waiting_bytes  # type: ignore[union-attr]
+        for _ in range(64):
+            await reader.readexactly(2**16)
+        await until(lambda: connection.waiting_bytes != waiting)  # type: ignore[union-attr]
+        at.look(STALLED_SECONDS - 1)
+        assert not connection.transport.is_closing()
+
+        at.look(3 * STALLED_SECONDS)
+        await at.empty()
+        await until(lambda: at.left == ["/flood"])
+        writer.transport.abort()
+
+
+async def test_who_takes_nothing_does_not_hold_up_the_end() -> None:
+    async with door() as at:
+        _, writer = await at.client()
+        writer.write(GET % b"flood")
+        (connection,) = at.server.server_state.connections
+        await until(lambda: connection._stalled_since)  # type: ignore[union-attr]
+
+        at.server.hasten()
+        at.look(2.5)
+
+        await at.empty()
+        writer.transport.abort()
+
+
+async def test_an_answer_that_nobody_takes_does_not_keep_a_closing_connection() -> None:
+    async with door() as at:
+        _, writer = await at.client()
+        writer.write(GET % b"flood")
+        (connection,) = at.server.server_state.connections
+        await until(lambda: connection._stalled_since)  # type: ignore[union-attr]
+        connection.transport.close()
+
+        at.look(STALLED_SECONDS + 1)
+
+        await at.empty()
+        writer.transport.abort()
+
+
+async def test_when_memory_is_short_those_who_let_the_most_wait_are_cut_off() -> None:
+    async with door() as at:
+        writers = [(await at.client())[1] for _ in range(3)]
+        for writer in writers:
+            writer.write(GET % b"flood")
+        every = at.server.server_state.connections
+        await until(lambda: all(each._stalled_since for each in every))  # type: ignore[union-attr]
+        waiting = [each.waiting_bytes for each in every]  # type: ignore[union-attr]
+        at.server._most_waiting_bytes = sum(waiting) - 1
+
+        at.look(1)
+        assert not any(each.transport.is_closing() for each in every)
+        at.look(3)
+
+        await until(lambda: len(every) == 2)
+        for writer in writers:
+            writer.transport.abort()
+
+
+async def _sees_503(at: Door) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+    assert (await rest(reader)).startswith(
+        b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\n"
+    )
+    writer.close()
+
+
+@pytest.mark.parametrize("allowed", [(1, 1), (9, 1)], ids=["all", "one client"])
+async def test_a_connection_too_many_gets_503_until_there_is_room(allowed: tuple[int, int]) -> None:
+    async with door(*allowed) as at:
+        _, writer = await at.client()
+
+        await _sees_503(at)
+
+        writer.close()
+        await at.empty()
+        reader, writer = await at.client()
+        writer.write(GET % b"")
+        assert b"ok" in await reader.readuntil(b"ok")
+        writer.close()
+
+
+async def test_what_a_client_sends_that_was_turned_away_is_not_served() -> None:
+    async with door(0, 0) as at:
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+        writer.write(GET % b"flood")
+
+        assert (await rest(reader)).count(b"HTTP/1.1") <= 1
+        writer.close()
