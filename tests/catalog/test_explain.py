@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
 from vmcp.model.snapshot import Snapshot
+from vmcp.model.view import ViewRules
 
 
 def explained(
@@ -192,3 +194,21 @@ def test_names_that_may_have_been_meant_are_told(asked: str, near: tuple[str, ..
     found = explained({"a": lists([tool("search"), tool("list")])}, asked)
 
     assert found.near == near
+
+
+def test_the_views_that_show_a_thing_are_told() -> None:
+    views = (
+        ViewRules("all", backends=("a",)),
+        ViewRules("other", backends=("b",)),
+        ViewRules("some", tools=("a_*",)),
+    )
+    known = {key("a"): lists(["x"], resources=["u:1"]), key("b"): lists(["x"], resources=["u:1"])}
+    now = replace(snapshot(["a", "b"]), views=views)
+    catalog = build(now, known)
+
+    def seen(asked: str) -> tuple[str, ...]:
+        return explain(now, known, catalog, asked).findings[0].views
+
+    assert seen("a_x") == ("all", "some")
+    assert seen("b_x") == ("other",)
+    assert seen("u:1") == ("all", "some")

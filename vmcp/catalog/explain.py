@@ -14,6 +14,7 @@ from vmcp.catalog.left_out import LeftOut, left_out, sentences, told
 from vmcp.catalog.listing import Listing
 from vmcp.catalog.lookup import Catalog
 from vmcp.catalog.naming import Bid
+from vmcp.catalog.parts import of_view
 from vmcp.catalog.problems import shown
 from vmcp.catalog.reasons import Named, why_named
 from vmcp.catalog.visibility import offers, tool_offers
@@ -32,13 +33,17 @@ _ALL_BUT_NAMES = (
 
 
 class Finding(NamedTuple):
-    """One thing that the name may mean; `name` is None where no client sees it, `why` tells each step."""
+    """One thing that the name may mean; `name` is None where no client sees it, `why` tells each step.
+
+    `views` are the named views that show it.
+    """
 
     kind: Kind
     name: str | None
     backend_name: str
     own_name: str
     why: tuple[str, ...]
+    views: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ def explain(
     found = [thing.finding for thing in things if asked in thing.names]
     if not found:
         found = list(_read(catalog, asked))
+    found = list(_with_views(found, snapshot, inventories, catalog))
     said = {sentence for finding in found for sentence in finding.why}
     return Explanation(
         asked,
@@ -160,6 +166,31 @@ def _read(catalog: Catalog, asked: str) -> Iterator[Finding]:
     else:
         why = f"No list shows it; resource template {shown(json.loads(template))} matches it."
     yield Finding(Kind.RESOURCE, asked, entry.backend_name, entry.own_name, (why,))
+
+
+def _with_views(
+    found: Iterable[Finding],
+    snapshot: Snapshot,
+    inventories: Mapping[ObjectKey, Inventory],
+    catalog: Catalog,
+) -> Iterator[Finding]:
+    parts = {each.name: of_view(each, catalog, snapshot, inventories) for each in snapshot.views}
+    for one in found:
+        yield one._replace(views=tuple(name for name, part in parts.items() if _shows(part, one)))
+
+
+def _shows(part: Catalog, one: Finding) -> bool:
+    """Tell whether a part of the whole leads a name to the same backend."""
+    if one.name is None:
+        return False
+    look = {
+        Kind.TOOL: part.tool,
+        Kind.PROMPT: part.prompt,
+        Kind.RESOURCE: part.resource,
+        Kind.TEMPLATE: part.template,
+    }
+    entry = look[one.kind](one.name)
+    return entry is not None and entry.backend_name == one.backend_name
 
 
 def _unlisted(

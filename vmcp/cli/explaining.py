@@ -90,8 +90,8 @@ def _finding(one: Facts) -> Iterator[str]:
         yield f"{kind} '{one['name']}' leads to '{one['ownName']}' of backend '{one['backend']}'."
     for sentence in one["why"]:
         yield f"  - {sentence}"
-    for view in one.get("views") or ():
-        yield f"  - It is also in view '{view}'."
+    if views := one.get("views"):
+        yield f"  - It is in view {', '.join(repr(view) for view in views)}."
 
 
 def _unknown(found: Facts) -> str:

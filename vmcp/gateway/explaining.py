@@ -37,6 +37,7 @@ def _finding(one: Finding) -> Mapping[str, object]:
         "backend": one.backend_name,
         "ownName": _sound(one.own_name),
         "why": [_sound(each) for each in one.why],
+        "views": list(one.views),
     }
 
 
