@@ -20,7 +20,7 @@ from vmcp.model.snapshot import Snapshot
 Sentences = Mapping[ObjectKey, Sequence[str]]
 
 _NO_RULES = ToolRules()
-_SOON = "It will be in the next catalog."
+_SOON = "It will be in the next catalog, unless its backend is unhealthy."
 
 
 class LeftOut(NamedTuple):
