@@ -32,6 +32,7 @@ from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
 from vmcp.latest import Latest
 from vmcp.model.address import is_loopback
+from vmcp.model.health import State
 from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
@@ -80,7 +81,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
     registry = Registry()
     inventories = Inventories(clock)
     pool = Pool(lambda backend: make(backend, http, inventories, environment), inventories)
-    views = Views(registry.snapshot, inventories.known)
+    views = Views(registry.snapshot, inventories.offered)
     watchers = Watchers(views)
     inventories.on_update(watchers.updated)
     pool.on_replace(watchers.replaced)
@@ -99,7 +100,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
         sessions=Sessions(clock, pool, watchers),
         parked=parked,
         dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
-        readiness=Readiness(registry.snapshot, inventories.fares),
+        readiness=Readiness(registry.snapshot, inventories.health.table),
     )
     source: Source = StaticSource(live.loaded)
     try:
@@ -109,6 +110,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
                 for work in (
                     source.run(),
                     registry.follow(source.contribution),
+                    inventories.health.run(registry.snapshot),
                     pool.run(registry.snapshot),
                     views.run(),
                     watchers.run(pool.client_of),
@@ -297,8 +299,11 @@ async def survey(live: LiveConfig, environment: Mapping[str, str], seconds: floa
         except TimeoutError:
             log.info("some backends did not answer in time", extra={"seconds": seconds})
         snapshot, known = gateway.registry.snapshot.value, gateway.inventories.known.value
-        fares = gateway.inventories.fares.value.items()
-        troubles = {key: fare.message or "" for key, fare in fares if not fare.is_ready}
+        troubles = {
+            key: seen.last_failure.message
+            for key, seen in gateway.inventories.health.table.value.items()
+            if seen.state is not State.HEALTHY and seen.last_failure is not None
+        }
         made = next_round(first_round(), snapshot, known, frozenset())
         problems = tuple(sorted({*snapshot.problems, *made.problems}))
         return Survey(snapshot, made.whole.catalog, known, troubles, problems)

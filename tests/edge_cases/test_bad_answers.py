@@ -10,6 +10,7 @@ import pytest
 
 from tests.edge_cases.answers import BAD, DONE, GOOD, told
 from tests.edge_cases.front import Door, Seen, behind, door, request
+from tests.support.health import failures
 from tests.support.scripted import (
     JSON,
     SESSIONED,
@@ -131,9 +132,9 @@ async def reasons(answers: Mapping[str, tuple[Script, str]], era: str) -> dict[s
     async with scripted(*urls.values()):
         config = {"backends": [{"name": name, "url": each.url} for name, each in urls.items()]}
         async with door(config) as gateway:
-            found = gateway.gateway.inventories.fares.value
+            found = failures(gateway.gateway)
             assert "good_echo" in await gateway.tools()
-            return {key.name: None if fare.is_ready else fare.reason for key, fare in found.items()}
+            return {name: found[name].reason if name in found else None for name in urls}
 
 
 @pytest.mark.parametrize(
@@ -219,9 +220,8 @@ async def test_what_was_listed_stays_while_the_backend_answers_badly(answer: Ans
     backend.script["subscriptions/listen"] = acknowledged
 
     async with scripted(backend), door(behind(backend)) as gateway:
-        fares = gateway.gateway.inventories.fares
         backend.script["tools/list"] = always(answer)
-        await until(lambda: not any(fare.is_ready for fare in fares.value.values()))
+        await until(lambda: failures(gateway.gateway))
 
         assert await gateway.tools() == ["a_echo"]
         assert (await gateway.call("a_echo")).result

@@ -16,6 +16,7 @@ from tests.journeys.pairs import at_both_backs, backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import named, stateless, words
 from tests.support.gateways import Served, live_config, shut
+from tests.support.health import failures
 from tests.support.scripted import Json, Scripted, scripted
 from tests.support.shelf import Invocation, text
 from tests.support.stateless_backend import StatelessFake
@@ -231,9 +232,8 @@ async def test_a_url_that_leads_back_unseen_is_told_as_such_and_nothing_grows() 
             {"name": "loop", "url": f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"}
         )
         async with served(config, bound) as itself:
-            found = itself.gateway.inventories.fares.value.items()
-            fares = {key.name: fare for key, fare in found}
+            found = failures(itself.gateway)
 
             assert itself.gateway.views.catalog.value.tools.names == ("a_echo",)
 
-    assert fares["loop"].reason == "SelfReference"
+    assert found["loop"].reason == "SelfReference"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.edge_cases.front import behind, door, request
+from tests.support.health import failures
 from tests.support.scripted import (
     SESSIONED,
     STATELESS,
@@ -17,6 +18,7 @@ from tests.support.scripted import (
     result,
     scripted,
 )
+from vmcp.model.health import Stage
 
 ERAS = pytest.mark.parametrize("era", [SESSIONED, STATELESS])
 MOST_PAGES = 100
@@ -79,10 +81,10 @@ async def test_a_cursor_that_repeats_fails_the_backend(
 
     async with scripted(backend, good), door(behind(backend, good)) as gateway:
         assert await gateway.tools() == ["b_echo"]
-        fares = {key.name: fare for key, fare in gateway.gateway.inventories.fares.value.items()}
+        found = failures(gateway.gateway)["a"]
 
-    assert fares["a"].reason == "InvalidAnswer"
-    assert "cursor" in str(fares["a"].message)
+    assert (found.stage, found.reason) == (Stage.LIST, "InvalidAnswer")
+    assert "cursor" in found.message
     assert len(backend.asked("tools/list")) == len(cursors)
 
 
@@ -95,10 +97,10 @@ async def test_pages_without_end_fail_the_backend_after_the_bound() -> None:
     backend = Scripted(script={"tools/list": endless})
 
     async with scripted(backend), door(behind(backend)) as gateway:
-        (fare,) = gateway.gateway.inventories.fares.value.values()
+        found = failures(gateway.gateway)["a"]
 
-    assert fare.reason == "InvalidAnswer"
-    assert str(MOST_PAGES) in str(fare.message)
+    assert found.reason == "InvalidAnswer"
+    assert str(MOST_PAGES) in found.message
     assert len(backend.asked("tools/list")) == MOST_PAGES
 
 
@@ -150,10 +152,10 @@ async def test_a_list_that_is_refused_otherwise_fails_the_backend(era: str, code
     backend.script["resources/list"] = lambda heard: error(heard, code)
 
     async with scripted(backend), door(behind(backend)) as gateway:
-        (fare,) = gateway.gateway.inventories.fares.value.values()
+        found = failures(gateway.gateway)["a"]
 
-    assert fare.reason == "ListRefused"
-    assert str(code) in str(fare.message)
+    assert found.reason == "ListRefused"
+    assert str(code) in found.message
 
 
 @ERAS
@@ -170,9 +172,9 @@ async def test_a_list_without_its_array_fails_the_backend(era: str, wrong: Json)
     backend.script["tools/list"] = lambda heard: result(heard, wrong)
 
     async with scripted(backend), door(behind(backend)) as gateway:
-        (fare,) = gateway.gateway.inventories.fares.value.values()
+        found = failures(gateway.gateway)["a"]
 
-    assert fare.reason == "InvalidAnswer"
+    assert found.reason == "InvalidAnswer"
 
 
 async def test_what_no_client_can_read_is_left_out_of_the_list_and_the_rest_stays() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.edge_cases.front import META, Door, behind, door, request
+from tests.support.health import failures
 from tests.support.scripted import (
     SESSIONED,
     STATELESS,
@@ -39,10 +40,9 @@ def redirecting(backend: Scripted, status: int, place: str) -> None:
     backend.script["else"] = answer
 
 
-def failure(gateway: Door) -> tuple[str | None, str | None]:
-    (fare,) = gateway.gateway.inventories.fares.value.values()
-    assert not fare.is_ready
-    return fare.reason, fare.message
+def failure(gateway: Door) -> tuple[str, str]:
+    (found,) = failures(gateway.gateway).values()
+    return found.reason, found.message
 
 
 @pytest.mark.parametrize("status", [307, 308])

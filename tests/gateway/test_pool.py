@@ -17,8 +17,10 @@ from vmcp.gateway.ports import BackendClient
 from vmcp.latest import Latest
 from vmcp.model.auth import BearerToken
 from vmcp.model.backend import HttpEndpoint, StdioEndpoint
+from vmcp.model.health import Stage
 from vmcp.model.secret import Secret
 from vmcp.model.snapshot import Snapshot
+from vmcp.protocol.failures import BackendFailed
 
 
 def snapshot(*names: str, **timeouts: float) -> Snapshot:
@@ -229,12 +231,12 @@ async def test_a_removed_backend_is_left_and_forgotten(
 ) -> None:
     await followed(pool, snapshots, snapshot("a", "b"))
     gone = client(pool, "a")
-    inventories.failed(key("a"), "Unreachable", "gone")
+    inventories.failed(key("a"), Stage.CONNECT, BackendFailed("a", "Unreachable", "gone."))
 
     await followed(pool, snapshots, snapshot("b"))
 
     await until(lambda: not gone.is_running)
-    assert key("a") not in inventories.fares.value
+    assert key("a") not in inventories.health.table.value
 
 
 async def test_a_snapshot_that_comes_and_goes_unseen_is_skipped(

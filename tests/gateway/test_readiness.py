@@ -12,7 +12,11 @@ from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.readiness import Readiness
 from vmcp.latest import Latest
+from vmcp.model.health import Stage
 from vmcp.model.snapshot import Snapshot
+from vmcp.protocol.failures import BackendFailed
+
+GONE = BackendFailed("b", "Unreachable", "gone.")
 
 
 class World:
@@ -22,7 +26,7 @@ class World:
         self.snapshot = Snapshot(tuple(backend(name) for name in names))
         self.inventories = Inventories(HandClock())
         self.catalog: Latest[Catalog] = Latest(build(Snapshot(), {}))
-        self.readiness = Readiness(Latest(self.snapshot), self.inventories.fares)
+        self.readiness = Readiness(Latest(self.snapshot), self.inventories.health.table)
 
     def build(self) -> None:
         self.catalog.renew(build(self.snapshot, self.inventories.known.value))
@@ -49,7 +53,7 @@ async def test_it_is_reached_when_each_backend_is_shown_or_has_failed() -> None:
             world,
             (1, lambda: world.inventories.listed(inventory("a"))),
             (2, world.build),
-            (3, lambda: world.inventories.failed(key("b"), "Unreachable", "gone")),
+            (3, lambda: world.inventories.failed(key("b"), Stage.CONNECT, GONE)),
         )
         == 3
     )

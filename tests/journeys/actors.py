@@ -6,13 +6,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
 from typing import Any
 
 from tests.gateway.builders import FakeClient, inventory, key
 from tests.gateway.builders import backend as backend_of
 from tests.support.gateways import AT_LOOPBACK
-from tests.support.virtual_time import START
+from tests.support.virtual_time import LoopClock
 from vmcp.catalog.build import build
 from vmcp.config.loading import Loading
 from vmcp.gateway.core import Gateway
@@ -46,16 +45,6 @@ ERAS = {"kept": Era.SESSIONED, "bare": Era.STATELESS}
 ELICIT = "elicitation/create"
 _PROGRESS = Note("notifications/progress", b'{"progressToken":1,"progress":1}')
 _SSE_LIMIT = 2**20
-
-
-class LoopClock:
-    """The time of the event loop, which is virtual."""
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def now(self) -> datetime:
-        return START + timedelta(seconds=self.monotonic())
 
 
 async def settled() -> None:
@@ -255,7 +244,7 @@ class World:
             sessions=Sessions(clock, pool, watchers),
             parked=parked,
             dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
-            readiness=Readiness(registry.snapshot, self.inventories.fares),
+            readiness=Readiness(registry.snapshot, self.inventories.health.table),
         )
         self.keeper = Keeper(clock)
         self.endpoint = Endpoint(self.gateway, Latest(AT_LOOPBACK), self.keeper)

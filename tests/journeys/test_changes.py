@@ -246,7 +246,7 @@ async def test_a_lost_backend_is_found_again_and_its_tools_stay_listed_meanwhile
     ):
         stream = await caller.listen()
         await before.stop()
-        await until(lambda: served.status()["backends"][0]["state"] == "failing")
+        await until(lambda: served.status()["backends"][0]["state"] == "degraded")
         assert await caller.tools() == ["echo"]
         error = await caller.refused("tools/call", {"name": "echo"})
         assert error["data"] == {"backend": "a", "reason": "Unreachable"}
@@ -256,5 +256,5 @@ async def test_a_lost_backend_is_found_again_and_its_tools_stay_listed_meanwhile
         async with asyncio.timeout(5):
             await stream.heard(TOOLS)
         assert await caller.tools() == ["echo", "more"]
-        assert served.status()["backends"][0]["state"] == "ready"
+        assert served.status()["backends"][0]["state"] == "healthy"
         await after.stop()

@@ -154,14 +154,14 @@ async def test_a_backend_is_logged_when_it_is_lost_and_found_and_not_in_between(
     fake = SessionedFake()
     async with serving(fake), gateway_of(config(fake)) as served:
         await fake.stop()
-        await until(lambda: served.status()["backends"][0]["state"] == "failing")
+        await until(lambda: served.status()["backends"][0]["state"] == "degraded")
         async with sessioned(served.url) as caller:
             stream = await caller.listen()
             fake.shelf.prompts.append("greet")
             await fake.start(fake.port)
             await stream.heard("notifications/prompts/list_changed")
 
-    told = [each.message for each in caplog.records if each.name.endswith("inventories")]
+    told = [each.message for each in caplog.records if each.name.endswith("vitals")]
     assert told == ["backend is ready", "backend is lost", "backend is ready"]
 
 

@@ -38,7 +38,7 @@ async def test_a_hanging_backend_delays_neither_initialize_nor_lists(front: str)
                 assert await caller.ask("prompts/list")
 
             states = {each["name"]: each["state"] for each in served.status()["backends"]}
-            assert states == {"a": "ready", "b": "connecting"}
+            assert states == {"a": "healthy", "b": "connecting"}
         await served.is_idle()
 
 
@@ -67,8 +67,10 @@ async def test_a_dead_backend_is_failing_and_the_others_are_served() -> None:
         shown = served.status()["backends"][1]
 
         assert await caller.tools() == ["echo"]
-        assert (shown["state"], shown["reason"]) == ("failing", "Unreachable")
-        assert "127.0.0.1" not in shown["message"]
+        assert (shown["state"], shown["consecutiveFailures"]) == ("degraded", 1)
+        failure = shown["lastFailure"]
+        assert (failure["stage"], failure["reason"]) == ("connect", "Unreachable")
+        assert "127.0.0.1" not in failure["message"]
 
 
 async def test_a_backend_that_comes_up_late_is_found() -> None:

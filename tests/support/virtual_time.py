@@ -34,6 +34,16 @@ class HandClock:
         self._seconds += seconds
 
 
+class LoopClock:
+    """A Clock that tells the time of the event loop, which may be virtual."""
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.monotonic())
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop that jumps to its next timer instead of waiting for it."""
 

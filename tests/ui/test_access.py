@@ -70,7 +70,7 @@ async def test_it_fits_the_window_and_can_be_read(page: Page, size: str, scheme:
             await caller.ask("tools/call", named("a_echo"))
         await c.stop()
         await page.holds("backends.innerText.includes('30 in all')")
-        await page.holds("backends.innerText.includes('▲ failing')")
+        await page.holds("backends.innerText.includes('▲ degraded')")
 
         await page.resize(*SIZES[size], scheme)
 

@@ -70,7 +70,7 @@ async def test_a_backend_that_is_lost_shows_why_and_recovers(page: Page) -> None
     a = SessionedFake()
     async with serving(a), shown(page, a):
         await a.stop()
-        await page.holds(f"{cells(0)}[1].includes('▲ failing')")
+        await page.holds(f"{cells(0)}[1].includes('▲ degraded')")
         assert "Unreachable: Backend 'a'" in (await page.run(cells(0)))[1]
 
         await a.start(a.port)

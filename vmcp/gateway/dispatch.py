@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from time import monotonic
 
 from vmcp.catalog.entries import Entry
 from vmcp.catalog.lookup import Catalog
@@ -42,6 +41,7 @@ _TASK_SECONDS = 3600.0
 _MOST_ROUNDS = 16
 _VISIT_FIRST = -32042
 _NAME, _URI, _ARGUMENTS, _REF = b'"name"', b'"uri"', b'"arguments"', b'"ref"'
+_STATE = b'"requestState"'
 _ASKABLE = (b'"elicitation"', b'"sampling"', b'"roots"')
 
 
@@ -74,6 +74,7 @@ class Dispatch:
         return await route(call, reply, catalog)
 
     async def _list(self, call: Call, _reply: Reply, catalog: Catalog) -> Done:
+        self._pool.health.require(catalog.backends)
         return Done(lists.page(catalog, call.method, call.params, call.client.era))
 
     async def _tool(self, call: Call, reply: Reply, catalog: Catalog) -> Done:
@@ -137,16 +138,18 @@ class Dispatch:
         member = self._pool.members.get(key)
         if member is None:
             raise BackendFailed(key.name, "Unreachable", "it was removed.")
+        # What goes on was begun before, and a person may have answered: only what is new can be refused.
+        carry = self._bounded if _goes_on(call) else self._admitted
         resumed = self._questions.resumed(call, key)
         if resumed is not None:
             running: RunningCall | None = resumed.call
             end = resumed.asked or await resumed.call.turn(reply)
         elif self._views.era_of(key) is Era.SESSIONED and _may_be_parked(call):
-            running = self._parked.start(call, member, partial(_bounded, member, call))
+            running = self._parked.start(call, member, partial(carry, member, call))
             end = await running.turn(reply)
         else:
             running = None
-            end = await _bounded(member, call, reply)
+            end = await carry(member, call, reply)
         if isinstance(end, Ask):
             return self._questions.put(end, call, key, running)
         # Read only now: the call itself may have shown that the backend's era is another one.
@@ -154,6 +157,44 @@ class Dispatch:
         if era is None or era is call.client.era:
             return end
         return self._crossed(end, call, key)
+
+    async def _admitted(self, member: Member, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a new call, unless the backend is to be left alone."""
+        # Where too many are under way it would be the turn of this one for nothing.
+        if member.calls < _MOST_CALLS:
+            try:
+                member.vitals.admit()
+            except BackendFailed as failure:
+                member.meter.failed(failure.reason)
+                raise
+        return await self._bounded(member, call, reply)
+
+    async def _bounded(self, member: Member, call: Call, reply: Reply) -> Done | Ask:
+        backend, clock = member.client.backend, self._pool.clock
+        if member.calls >= _MOST_CALLS:
+            member.meter.failed("Overloaded")
+            message = f"{_MOST_CALLS} calls are under way."
+            raise BackendFailed(backend.name, "Overloaded", message, retryAfterSeconds=1)
+        member.begin()
+        began, outcome = clock.monotonic(), CANCELLED
+        try:
+            end = await _ended(member, call, reply)
+            outcome = ERROR if isinstance(end, Done) and end.is_error else OK
+        except BackendFailed as failure:
+            outcome = FAILED
+            member.meter.failed(failure.reason)
+            member.vitals.call_failed(failure)
+            raise
+        else:
+            return end
+        finally:
+            now = clock.monotonic()
+            member.finish()
+            member.meter.count(call.method, began, now, outcome)
+            if outcome == CANCELLED:
+                member.vitals.undecided()
+            elif outcome != FAILED:
+                member.vitals.answered(now)
 
     def _crossed(self, end: Done, call: Call, key: ObjectKey) -> Done:
         if end.is_error and call.client.era is Era.STATELESS and code_of(end) == _VISIT_FIRST:
@@ -176,37 +217,27 @@ def _may_be_parked(call: Call) -> bool:
     return is_stateless and any(each in call.client.capabilities for each in _ASKABLE)
 
 
-async def _bounded(member: Member, call: Call, reply: Reply) -> Done | Ask:
+def _goes_on(call: Call) -> bool:
+    """Tell whether a request brings answers for a call that began before."""
+    is_round = call.method in INTERACTIVE and call.client.era is Era.STATELESS
+    return is_round and call.params.get(_STATE) is not None
+
+
+async def _ended(member: Member, call: Call, reply: Reply) -> Done | Ask:
+    """Carry a call within its time; raise BackendFailed when that is over, CallCancelled when nobody waits."""
     backend = member.client.backend
-    if member.calls >= _MOST_CALLS:
-        member.meter.failed("Overloaded")
-        raise BackendFailed(
-            backend.name, "Overloaded", f"{_MOST_CALLS} calls are under way.", retryAfterSeconds=1
-        )
     seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
-    member.begin()
-    began, outcome = monotonic(), CANCELLED
     try:
         async with reply.deadline.start(seconds):
             end = await member.client.call(call, reply)
             if isinstance(end, Ask) and call.client.era is Era.SESSIONED:
-                end = await _answered(end, member, call, reply)
-            outcome = ERROR if isinstance(end, Done) and end.is_error else OK
+                return await _answered(end, member, call, reply)
             return end
     except TimeoutError:
         if reply.deadline.is_cancelled:
             raise CallCancelled from None
-        outcome = FAILED
-        member.meter.failed("TimedOut")
         message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
-    except BackendFailed as failure:
-        outcome = FAILED
-        member.meter.failed(failure.reason)
-        raise
-    finally:
-        member.finish()
-        member.meter.count(call.method, began, monotonic(), outcome)
 
 
 async def _answered(ask: Ask, member: Member, call: Call, reply: Reply) -> Done:

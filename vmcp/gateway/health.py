@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from vmcp.clock import Clock
@@ -26,8 +26,10 @@ log = logging.getLogger(__name__)
 class Health:
     """Hold the vitals of each backend; `table` shows them, `unhealthy` names those past the threshold."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, on_change: Callable[[], None]) -> None:
+        """Call `on_change` when other backends than before are unhealthy."""
         self._clock = clock
+        self._on_change = on_change
         self._vitals: dict[ObjectKey, Vitals] = {}
         self.rules: Latest[HealthRules] = Latest(DEFAULT_HEALTH)
         self.table: Latest[Mapping[ObjectKey, BackendHealth]] = Latest(MappingProxyType({}))
@@ -53,16 +55,24 @@ class Health:
             known = self._vitals[key] = Vitals(key, self._clock, self.rules, self._publish)
         return known
 
+    def renew(self, key: ObjectKey) -> None:
+        """Begin anew with a backend that is another one now."""
+        if (known := self._vitals.pop(key, None)) is not None:
+            known.detach()
+        self.of(key)
+
     def forget(self, key: ObjectKey) -> None:
         """Drop what is known of a backend that is no more; what its vitals still hear is published no more."""
         if (known := self._vitals.pop(key, None)) is not None:
             known.detach()
             self._set({each: seen for each, seen in self.table.value.items() if each != key})
 
-    def require_all(self) -> None:
-        """Raise BackendsUnhealthy where lists are to fail while a backend is past the threshold."""
-        if self.unhealthy.value and self.rules.value.partial_failure is PartialFailure.FAIL:
-            raise BackendsUnhealthy(sorted(key.name for key in self.unhealthy.value))
+    def require(self, backends: Iterable[ObjectKey]) -> None:
+        """Raise BackendsUnhealthy where lists are to fail while a backend of theirs is past the threshold."""
+        if not self.unhealthy.value or self.rules.value.partial_failure is not PartialFailure.FAIL:
+            return
+        if failing := sorted(key.name for key in self.unhealthy.value.intersection(backends)):
+            raise BackendsUnhealthy(failing)
 
     def _publish(self, key: ObjectKey, seen: BackendHealth) -> None:
         if self.table.value.get(key) != seen:
@@ -70,6 +80,6 @@ class Health:
 
     def _set(self, seen: dict[ObjectKey, BackendHealth]) -> None:
         self.table.renew(MappingProxyType(seen))
-        self.unhealthy.set(
-            frozenset(key for key, one in seen.items() if one.state is State.UNHEALTHY)
-        )
+        unhealthy = (key for key, one in seen.items() if one.state is State.UNHEALTHY)
+        if self.unhealthy.set(frozenset(unhealthy)):
+            self._on_change()

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import replace
 from types import MappingProxyType
 
 from vmcp.clock import Clock
+from vmcp.gateway.health import Health
+from vmcp.gateway.vitals import Vitals
 from vmcp.latest import Latest
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Fare:
-    """How a backend fares: its last success and failure as far as there were any, and since when it is so."""
-
-    is_ready: bool
-    since: datetime
-    reason: str | None = None
-    message: str | None = None
-
+from vmcp.protocol.failures import BackendFailed
 
 Updated = Callable[[ObjectKey, str, bytes], None]
 
 
 class Inventories:
-    """Take the findings of all backends' clients (the port `Findings`)."""
+    """Take the findings of all backends' clients (the port `Findings`).
+
+    `known` holds what each backend listed last, `offered` what clients are shown of it: nothing while it is
+    unhealthy.
+    """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._updated: Updated | None = None
-        self._fares: dict[ObjectKey, Fare] = {}
         self.known: Latest[Mapping[ObjectKey, Inventory]] = Latest(MappingProxyType({}))
-        self.fares: Latest[Mapping[ObjectKey, Fare]] = Latest(MappingProxyType({}))
+        self.offered: Latest[Mapping[ObjectKey, Inventory]] = Latest(self.known.value)
+        self.health = Health(clock, self._offer)
 
     def on_update(self, updated: Updated) -> None:
         """Say who hears of updated resources."""
@@ -45,28 +38,24 @@ class Inventories:
 
     def listed(self, inventory: Inventory) -> None:
         """Take the lists of a backend."""
-        key = inventory.backend
-        self.known.set(MappingProxyType({**self.known.value, key: inventory}))
-        before = self._fares.get(key)
-        if before is None or not before.is_ready:
-            self._set(key, Fare(is_ready=True, since=self._clock.now()))
-            peer = inventory.peer
-            counts = {"tools": len(inventory.tools), "resources": len(inventory.resources)}
-            fields = {"backend": key.name, "era": peer.era.value, "version": peer.version, **counts}
-            log.info("backend is ready", extra=fields)
+        key, peer = inventory.backend, inventory.peer
+        if self.known.set(MappingProxyType({**self.known.value, key: inventory})):
+            self._offer()
+        counts = {"tools": len(inventory.tools), "resources": len(inventory.resources)}
+        fields = {"era": peer.era.value, "version": peer.version, **counts}
+        self.vitals(key).checked(fields)
 
-    def failed(self, backend: ObjectKey, reason: str, message: str) -> None:
+    def checked(self, backend: ObjectKey) -> None:
+        """Take note of a check that was answered."""
+        self.vitals(backend).checked()
+
+    def failed(self, backend: ObjectKey, stage: Stage, failure: BackendFailed) -> None:
         """Take note of a failure; the lists stay."""
-        before = self._fares.get(backend)
-        if before is None or before.is_ready or before.reason != reason:
-            self._set(
-                backend,
-                Fare(is_ready=False, since=self._clock.now(), reason=reason, message=message),
-            )
-            log.warning(
-                "backend is lost",
-                extra={"backend": backend.name, "reason": reason, "detail": message},
-            )
+        self.vitals(backend).check_failed(stage, failure)
+
+    def vitals(self, backend: ObjectKey) -> Vitals:
+        """Return how a backend fares."""
+        return self.health.of(backend)
 
     def resource_updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:
         """Pass an update of a resource on."""
@@ -78,9 +67,18 @@ class Inventories:
         self.known.set(
             MappingProxyType({k: v for k, v in self.known.value.items() if k != backend})
         )
-        self._fares.pop(backend, None)
-        self.fares.set(MappingProxyType(dict(self._fares)))
+        self.health.forget(backend)
+        self._offer()
 
-    def _set(self, key: ObjectKey, fare: Fare) -> None:
-        self._fares[key] = fare
-        self.fares.set(MappingProxyType(dict(self._fares)))
+    def _offer(self) -> None:
+        """Show what is known of all but the unhealthy, of whom stays only what they said of themselves."""
+        known, unhealthy = self.known.value, self.health.unhealthy.value
+        if unhealthy:
+            known = MappingProxyType(
+                {key: _empty(each) if key in unhealthy else each for key, each in known.items()}
+            )
+        self.offered.set(known)
+
+
+def _empty(inventory: Inventory) -> Inventory:
+    return replace(inventory, tools=(), resources=(), templates=(), prompts=(), problems=())

@@ -6,11 +6,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from time import monotonic
 
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.meter import Meter
 from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.vitals import Vitals
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
 from vmcp.model.keys import ObjectKey
@@ -25,7 +25,7 @@ Replaced = Callable[[BackendClient, BackendClient], None]
 
 @dataclass(slots=True)
 class Member:
-    """A backend's client, the task that runs it, how many calls are under way, and what they were like.
+    """A backend's client, the task that runs it, how it fares, what its calls were like, and how many there are.
 
     `calls` leaves out those that wait for their client, `open` counts them too.
     """
@@ -33,6 +33,7 @@ class Member:
     client: BackendClient
     task: asyncio.Task[None]
     meter: Meter
+    vitals: Vitals
     calls: int = 0
     open: int = 0
     emptied: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,6 +61,7 @@ class Pool:
     def __init__(self, make: Make, inventories: Inventories) -> None:
         self._make = make
         self._inventories = inventories
+        self.clock, self.health = inventories.clock, inventories.health
         self._replaced: Replaced | None = None
         self._leaving: list[Member] = []
         self.members: dict[ObjectKey, Member] = {}
@@ -85,7 +87,7 @@ class Pool:
         for key, backend in wanted.items():
             known = self.members.get(key)
             if known is None:
-                self._join(self._make(backend), Meter(monotonic()), tasks)
+                self._join(self._make(backend), Meter(self.clock.monotonic()), tasks)
                 log.info("backend added", extra={"backend": key.name})
             elif known.client.backend != backend:
                 self._change(known, backend, tasks)
@@ -96,6 +98,7 @@ class Pool:
         if is_kept:
             before.retune(backend)
         else:
+            self.health.renew(backend.key)
             client = self._make(backend)
             client.succeed(before)
             self._join(client, member.meter, tasks)
@@ -106,7 +109,8 @@ class Pool:
         log.info("backend changed", extra=fields)
 
     def _join(self, client: BackendClient, meter: Meter, tasks: asyncio.TaskGroup) -> None:
-        self.members[client.backend.key] = Member(client, tasks.create_task(_run(client)), meter)
+        key, task = client.backend.key, tasks.create_task(_run(client))
+        self.members[key] = Member(client, task, meter, self.health.of(key))
 
     def _leave(self, member: Member, tasks: asyncio.TaskGroup) -> None:
         member.client.retire()

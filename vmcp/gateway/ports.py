@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from vmcp.gateway.deadline import Deadline
+from vmcp.gateway.vitals import Vitals
 from vmcp.model.backend import Backend
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+from vmcp.protocol.failures import BackendFailed
 
 
 class Reply(Protocol):
@@ -105,8 +108,16 @@ class Findings(Protocol):
         """Take the lists of a backend, as they are now."""
         ...
 
-    def failed(self, backend: ObjectKey, reason: str, message: str) -> None:
-        """Take note that a backend cannot be reached or listed; what was listed before stays."""
+    def checked(self, backend: ObjectKey) -> None:
+        """Take note that a backend has answered a check."""
+        ...
+
+    def failed(self, backend: ObjectKey, stage: Stage, failure: BackendFailed) -> None:
+        """Take note that a backend cannot be reached or listed, or does not answer a check."""
+        ...
+
+    def vitals(self, backend: ObjectKey) -> Vitals:
+        """Return how a backend fares, and by which rules it is looked after."""
         ...
 
     def resource_updated(self, backend: ObjectKey, uri: str, params: bytes) -> None:

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Mapping
 
 from vmcp.catalog.lookup import Catalog
-from vmcp.gateway.inventories import Fare
 from vmcp.latest import Latest
+from vmcp.model.health import BackendHealth, State
 from vmcp.model.keys import ObjectKey
 from vmcp.model.snapshot import Snapshot
 
@@ -21,9 +21,11 @@ _LONGEST_WAIT = 10.0
 class Readiness:
     """Ready once each backend was listed or has failed, at the latest after the longest wait."""
 
-    def __init__(self, snapshot: Latest[Snapshot], fares: Latest[Mapping[ObjectKey, Fare]]) -> None:
+    def __init__(
+        self, snapshot: Latest[Snapshot], health: Latest[Mapping[ObjectKey, BackendHealth]]
+    ) -> None:
         self._snapshot = snapshot
-        self._fares = fares
+        self._health = health
         self._reached = asyncio.Event()
         self._is_stopped = False
 
@@ -47,12 +49,14 @@ class Readiness:
         self._reached.set()
 
     async def _first_round(self) -> None:
-        async for fares in self._fares.changes():
-            if all(key in fares for key in self._snapshot.value.by_key()):
+        async for health in self._health.changes():
+            seen = {key for key, each in health.items() if each.last_check is not None}
+            if seen >= self._snapshot.value.by_key().keys():
                 return
 
     async def _shown(self, catalog: Latest[Catalog]) -> None:
-        listed = {key for key, fare in self._fares.value.items() if fare.is_ready}
+        health = self._health.value
+        listed = {key for key, each in health.items() if each.state is State.HEALTHY}
         async for now in catalog.changes():
             if listed <= now.peers.keys():
                 return

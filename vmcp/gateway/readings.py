@@ -7,17 +7,16 @@ from collections.abc import Iterator
 
 from vmcp import __version__
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.inventories import Fare
 from vmcp.gateway.meter import OUTCOMES
 from vmcp.gateway.pool import Member
 from vmcp.gateway.watchers import KINDS
 from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.health import BackendHealth, State
 from vmcp.model.inventory import Inventory
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Distribution, Metric, Reading
 from vmcp.telemetry.sink import dropped_lines
 
-_STATES = ("connecting", "ready", "failing")
 _RELOADED = ("ok", "failed")
 
 
@@ -25,10 +24,10 @@ def readings(gateway: Gateway) -> Iterator[Reading]:
     """Yield the value of every metric of the gateway; one that is labelled by backends goes with its backend."""
     yield Reading(metrics.BUILD, (__version__,), 1)
     yield Reading(metrics.READY, (), gateway.readiness.is_ready)
-    known, fares = gateway.inventories.known.value, gateway.inventories.fares.value
+    known, health = gateway.inventories.known.value, gateway.inventories.health.table.value
     for backend in gateway.registry.snapshot.value.backends:
         yield from _backend(backend, known.get(backend.key))
-        yield from _state(backend.name, fares.get(backend.key))
+        yield from _state(backend.name, health.get(backend.key))
         if (member := gateway.pool.members.get(backend.key)) is not None:
             yield from _traffic(backend.name, member)
     yield from _catalog(gateway)
@@ -52,9 +51,9 @@ def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]
         yield from _by(metrics.BACKEND_OFFERS, offers, backend.name)
 
 
-def _state(name: str, fare: Fare | None) -> Iterator[Reading]:
-    now = "connecting" if fare is None else "ready" if fare.is_ready else "failing"
-    yield from _by(metrics.BACKEND_STATE, {each: each == now for each in _STATES}, name)
+def _state(name: str, health: BackendHealth | None) -> Iterator[Reading]:
+    now = State.CONNECTING if health is None else health.state
+    yield from _by(metrics.BACKEND_STATE, {each.value: each is now for each in State}, name)
 
 
 def _traffic(name: str, member: Member) -> Iterator[Reading]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from time import monotonic
 
 import msgspec
 
@@ -11,10 +10,10 @@ from vmcp import __version__
 from vmcp.catalog.lookup import Catalog
 from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.inventories import Fare
 from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
 from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
 from vmcp.model.view import NamedView
@@ -34,7 +33,7 @@ def live(gateway: Gateway, revision: int) -> bytes:
 
 def _overview(gateway: Gateway) -> dict[str, object]:
     catalog, loading = gateway.views.catalog.value, gateway.loading.value
-    known, fares = gateway.inventories.known.value, gateway.inventories.fares.value
+    known, health = gateway.inventories.known.value, gateway.inventories.health.table.value
     return {
         "name": loading.name,
         "version": __version__,
@@ -45,8 +44,9 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "views": [*_views(gateway.views)],
         "backends": [
             {
-                **_backend(each, known.get(each.key), fares.get(each.key)),
-                **_traffic(gateway.pool.members.get(each.key)),
+                **_backend(each, known.get(each.key)),
+                **_health(health.get(each.key)),
+                **_traffic(gateway.pool.members.get(each.key), gateway.pool.clock.monotonic()),
             }
             for each in gateway.registry.snapshot.value.backends
         ],
@@ -69,15 +69,12 @@ def _counts(catalog: Catalog) -> dict[str, int]:
     }
 
 
-def _backend(backend: Backend, inventory: Inventory | None, fare: Fare | None) -> dict[str, object]:
+def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]:
     shown: dict[str, object] = {
         "name": backend.name,
         "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
-        "state": "connecting" if fare is None else "ready" if fare.is_ready else "failing",
         "metadata": dict(backend.metadata),
     }
-    if fare is not None:
-        shown.update(since=fare.since, reason=fare.reason, message=fare.message)
     if inventory is not None:
         shown.update(_listed(inventory))
     return shown
@@ -96,10 +93,34 @@ def _listed(inventory: Inventory) -> Mapping[str, object]:
     }
 
 
-def _traffic(member: Member | None) -> Mapping[str, object]:
+def _health(health: BackendHealth | None) -> Mapping[str, object]:
+    if health is None:
+        return {"state": State.CONNECTING.value}
+    circuit = health.circuit
+    return {
+        "state": health.state.value,
+        "since": health.since,
+        "consecutiveFailures": health.consecutive_failures,
+        "lastCheck": health.last_check,
+        "lastFailure": health.last_failure and _last_failure(health.last_failure),
+        "circuitBreaker": circuit and {"state": circuit.state.value, "since": circuit.since},
+    }
+
+
+def _last_failure(failure: LastFailure) -> Mapping[str, object]:
+    return {
+        "stage": failure.stage.value,
+        "reason": failure.reason,
+        "message": failure.message,
+        "at": failure.at,
+        "count": failure.count,
+    }
+
+
+def _traffic(member: Member | None, now: float) -> Mapping[str, object]:
     if member is None:
         return {"calls": 0}
-    figures = member.meter.figures(monotonic())
+    figures = member.meter.figures(now)
     return {
         "calls": member.calls,
         "called": figures.called,

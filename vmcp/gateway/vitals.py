@@ -65,7 +65,8 @@ class Vitals:
         self._last_failure: LastFailure | None = None
         self._is_failing_now = False
         self._seen_at = clock.monotonic()
-        self._spared_until = 0.0
+        # Until when the backend wants no checks, and no calls.
+        self._unchecked_until = self._uncalled_until = 0.0
         self._breaker: Breaker | None = None
         self._circuit: CircuitSeen | None = None
         # While it holds, a call that is answered changes nothing but the time of the last sign of life.
@@ -75,7 +76,7 @@ class Vitals:
     def due_in(self, jitter: float) -> float:
         """Return in how many seconds the next check is due, with the interval stretched by `jitter`."""
         due = self._seen_at + self.rules.value.interval_seconds * jitter
-        return max(due, self._spared_until) - self._clock.monotonic()
+        return max(due, self._unchecked_until) - self._clock.monotonic()
 
     def detach(self) -> None:
         """Publish no more: the backend is gone, although its client may still end calls."""
@@ -91,8 +92,8 @@ class Vitals:
         if self._is_calm:
             return
         now = self._clock.monotonic()
-        if now < self._spared_until:
-            seconds = ceil(self._spared_until - now)
+        if now < self._uncalled_until:
+            seconds = ceil(self._uncalled_until - now)
             raise BackendFailed(
                 self._key.name, _BUSY, "it asked to be left alone.", retryAfterSeconds=seconds
             )
@@ -128,7 +129,7 @@ class Vitals:
             return
         self._note(Stage.CALL, failure)
         if failure.reason == _BUSY:
-            self._spare(failure, now)
+            self._unchecked_until = self._uncalled_until = now + _sparing(failure)
         if self._breaker is not None:
             if failure.reason in (_BUSY, _UNAUTHORIZED):
                 self._breaker.undecided()
@@ -141,6 +142,10 @@ class Vitals:
         if self._breaker is not None and not self._is_calm:
             self._breaker.undecided()
 
+    def postpone(self) -> None:
+        """Let the next check wait for a whole interval: there was a reason why this one had no answer."""
+        self._seen_at = self._clock.monotonic()
+
     def checked(self, fields: Mapping[str, object] = _NO_FIELDS) -> None:
         """Take note that the backend answered a check; `fields` are logged where that is news."""
         now = self._seen_at = self._clock.monotonic()
@@ -149,7 +154,7 @@ class Vitals:
             self._breaker.check_succeeded(now)
         self._is_failing_now = False
         self._failures = 0
-        self._spared_until = 0.0
+        self._unchecked_until = 0.0
         self._become(State.HEALTHY, fields)
         self._settle()
 
@@ -160,7 +165,7 @@ class Vitals:
         is_news = not self._is_failing_now
         self._note(stage, failure)
         if failure.reason == _BUSY:
-            self._spare(failure, now)
+            self._unchecked_until = now + _sparing(failure)
             if is_news:
                 log.warning("backend is busy", extra=self._fields(self._why()))
         elif failure.reason == _UNAUTHORIZED:
@@ -194,10 +199,6 @@ class Vitals:
             count=last.count + 1 if last is not None and is_same else 1,
         )
         self._is_failing_now = True
-
-    def _spare(self, failure: BackendFailed, now: float) -> None:
-        seconds = min(failure.retry_after_seconds, LONGEST_SPARING_SECONDS)
-        self._spared_until = max(self._spared_until, now + seconds)
 
     def judge(self) -> None:
         """Apply rules that have changed."""
@@ -235,7 +236,7 @@ class Vitals:
         self._note_circuit()
         is_closed = self._breaker is None or self._breaker.is_calm
         is_well = self._state in (State.HEALTHY, State.UNAUTHENTICATED)
-        is_spared = self._spared_until > self._clock.monotonic()
+        is_spared = self._uncalled_until > self._clock.monotonic()
         self._is_calm = is_closed and is_well and not is_spared and not self._is_failing_now
         self._show()
 
@@ -271,6 +272,11 @@ class Vitals:
                 circuit=self._circuit,
             ),
         )
+
+
+def _sparing(failure: BackendFailed) -> float:
+    """Return for how long a busy backend wants to be left alone."""
+    return min(failure.retry_after_seconds, LONGEST_SPARING_SECONDS)
 
 
 def _nobody(_key: ObjectKey, _seen: BackendHealth) -> None:

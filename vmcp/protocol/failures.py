@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from vmcp.model.health import Stage
 from vmcp.protocol.document import quote
 
 PARSE_ERROR = -32700
@@ -134,6 +135,8 @@ class BackendFailed(Failure):
         )
         self.backend = backend
         self.reason = reason
+        # What was being done; None where whoever raised it does not know.
+        self.stage: Stage | None = None
         seconds = data.get("retryAfterSeconds")
         # Zero where the backend did not say.
         self.retry_after_seconds = seconds if isinstance(seconds, int) else 0

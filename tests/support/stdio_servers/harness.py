@@ -10,14 +10,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from vmcp.clock import SystemClock
 from vmcp.gateway.deadline import Deadline
+from vmcp.gateway.health import Health
+from vmcp.gateway.vitals import Vitals
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.document import Document
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Era, Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.model.secret import Secret
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
 from vmcp.protocol.document import split
+from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.protocol.methods import META_PROGRESS
 from vmcp.transport.outgoing import compose
@@ -153,14 +158,24 @@ class KeptFindings:
         self.inventories: asyncio.Queue[Inventory] = asyncio.Queue()
         self.failures: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         self.updates: asyncio.Queue[str] = asyncio.Queue()
+        self.health = Health(SystemClock(), lambda: None)
 
     def listed(self, inventory: Inventory) -> None:
         """Keep an inventory."""
         self.inventories.put_nowait(inventory)
 
-    def failed(self, _: ObjectKey, reason: str, message: str) -> None:
+    def checked(self, backend: ObjectKey) -> None:
+        """Take note of a check that was answered."""
+        self.vitals(backend).checked()
+
+    def vitals(self, backend: ObjectKey) -> Vitals:
+        """Return how a backend fares."""
+        return self.health.of(backend)
+
+    def failed(self, backend: ObjectKey, stage: Stage, failure: BackendFailed) -> None:
         """Keep a failure."""
-        self.failures.put_nowait((reason, message))
+        self.vitals(backend).check_failed(stage, failure)
+        self.failures.put_nowait((failure.reason, failure.message))
 
     def resource_updated(self, _: ObjectKey, uri: str, __: bytes) -> None:
         """Keep an update."""

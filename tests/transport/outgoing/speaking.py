@@ -9,9 +9,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.gateway.builders import OK, document, peer
+from tests.support.virtual_time import LoopClock
+from vmcp.gateway.health import Health
 from vmcp.gateway.ports import Reply
+from vmcp.gateway.vitals import Vitals
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Era, Inventory, Peer
 from vmcp.model.keys import ObjectKey
 from vmcp.protocol import jsonrpc
@@ -40,6 +44,13 @@ class FakeSpeech:
         member = {"tools/list": "tools", "resources/list": "resources"}.get(method)
         items = [{"name": name, "inputSchema": {"type": "object"}} for name in self.world.tools]
         return document({member or "resourceTemplates": items if member == "tools" else []})
+
+    async def probe(self) -> None:
+        self.world.probed.append(self.world.time())
+        if self.world.probe_failure is not None:
+            raise self.world.probe_failure
+        await asyncio.sleep(self.world.probe_seconds)
+        self.peer = peer(self.world.era, {"tools": {}, "resources": {}, **self.world.more})
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         self.world.calls += 1
@@ -101,17 +112,23 @@ class FakeBackend:
         self.tells_when_listed = False
         self.connect_failure: Exception | None = None
         self.list_failure: Exception | None = None
+        self.probe_failure: Exception | None = None
+        self.probe_seconds = 0.0
+        self.more: dict[str, Any] = {}
         self.act: Any = answer
         self.speeches: list[FakeSpeech] = []
         self.tried: list[float] = []
         self.listens: list[float] = []
+        self.probed: list[float] = []
         self.asked: list[tuple[float, str]] = []
         self.subscribed: list[str] = []
         self.told: list[str] = []
         self.tuned: list[Backend] = []
         self.calls = 0
         self.found: list[str] = []
+        self.stages: list[Stage] = []
         self.updates: list[tuple[str, Any]] = []
+        self.health = Health(LoopClock(), lambda: None)
 
     def time(self) -> float:
         return round(asyncio.get_running_loop().time(), 3)
@@ -135,9 +152,18 @@ class FakeBackend:
 
     def listed(self, inventory: Inventory) -> None:
         self.found.append(",".join(tool.name for tool in inventory.tools))
+        self.vitals(inventory.backend).checked()
 
-    def failed(self, _backend: ObjectKey, reason: str, _message: str) -> None:
-        self.found.append(reason)
+    def checked(self, backend: ObjectKey) -> None:
+        self.vitals(backend).checked()
+
+    def failed(self, backend: ObjectKey, stage: Stage, failure: BackendFailed) -> None:
+        self.found.append(failure.reason)
+        self.stages.append(stage)
+        self.vitals(backend).check_failed(stage, failure)
+
+    def vitals(self, backend: ObjectKey) -> Vitals:
+        return self.health.of(backend)
 
     def resource_updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
         self.updates.append((uri, json.loads(params)))

@@ -10,6 +10,7 @@ import pytest
 from tests.support.backends import serving
 from tests.support.clients import named, sessioned, stateless, words
 from tests.support.gateways import Served, config, gateway_of
+from tests.support.health import failures
 from tests.support.shelf import Invocation, Json, text
 from tests.support.sse_backend import SseFake
 from tests.support.waiting import until
@@ -38,9 +39,8 @@ def hangs_in(started: asyncio.Event) -> Any:
 
 async def trouble(served: Served) -> str:
     """Return why the only backend cannot be used, once it is known."""
-    fares = served.gateway.inventories.fares
-    await until(lambda: any(not fare.is_ready for fare in fares.value.values()))
-    return next(iter(fares.value.values())).message or ""
+    await until(lambda: failures(served.gateway))
+    return next(iter(failures(served.gateway).values())).message
 
 
 @pytest.mark.parametrize("each", [{}, FORCED], ids=["found", "forced"])

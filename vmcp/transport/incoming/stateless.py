@@ -128,6 +128,7 @@ class StatelessEndpoint:
     async def _discover(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         client = Client(Era.STATELESS, STATELESS_VERSION, caller=request.caller, view=request.view)
         views = self._gateway.views
+        self._gateway.pool.health.require(views.catalog_of(client).backends)
         result = (
             b'{"resultType":"complete","supportedVersions":[%b],%b,'
             b'"ttlMs":%d,"cacheScope":"public","_meta":{%b:%b}}'

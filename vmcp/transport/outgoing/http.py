@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from vmcp.model.backend import Backend, HttpEndpoint
+from vmcp.model.health import Stage
 from vmcp.net.client import HttpClient
 from vmcp.protocol.failures import BackendFailed
 from vmcp.transport.outgoing.errands import Errands
@@ -14,7 +15,7 @@ from vmcp.transport.outgoing.httpsse import SessionedSse
 from vmcp.transport.outgoing.identity import Ids
 from vmcp.transport.outgoing.pipe import HttpPipe, Rejected
 from vmcp.transport.outgoing.sessioned import SessionedHttp
-from vmcp.transport.outgoing.speech import EraContradicted, Speech
+from vmcp.transport.outgoing.speech import EraContradicted, Speech, during
 from vmcp.transport.outgoing.stateless import StatelessHttp
 
 _FAREWELL_SECONDS = 2.0
@@ -57,8 +58,10 @@ class HttpConnector:
     async def _open(self) -> HttpSpeech:
         refused: EraContradicted | Rejected | None = None
         for speech in self._order:
+            is_stateless = speech is self._stateless
             try:
-                await speech.open()
+                with during(Stage.DISCOVER if is_stateless else Stage.INITIALIZE):
+                    await speech.open()
             except EraContradicted as error:
                 # Of the newer transport is told what is wrong with it, where the older one is no way either.
                 refused = refused if refused and speech is self._older else error

@@ -233,6 +233,10 @@ class SessionedSse:
         """Put a request of our own in our own session."""
         return await self._ours().ask(method, params)
 
+    async def probe(self) -> None:
+        """Ping the backend in our own session."""
+        await self._ours().probe()
+
     async def listen(self, hear: Hear, ready: Callable[[], None]) -> None:
         """Hear what is told in our own session, until it is lost."""
         await self._ours().listen(hear, ready)

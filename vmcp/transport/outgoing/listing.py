@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from vmcp.model.document import Document
@@ -21,9 +21,7 @@ from vmcp.protocol.document import (
 )
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.protocol.methods import LISTS
-from vmcp.transport.outgoing.speech import Refused
-
-Asking = Callable[[str, Document], Awaitable[Document]]
+from vmcp.transport.outgoing.speech import Asking, Refused
 
 _MOST_PAGES = 100
 _CAPABILITY = {

@@ -30,7 +30,7 @@ from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.pipe import EVENTS, HttpPipe
 from vmcp.transport.outgoing.resumption import resumed
 from vmcp.transport.outgoing.sessions import Sessions
-from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused
+from vmcp.transport.outgoing.speech import EraContradicted, Hear, NoStream, Refused, ping
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +99,10 @@ class SessionedHttp:
     async def ask(self, method: str, params: Document) -> Document:
         """Put a request of our own in our own session."""
         return await self._ask_in(self._ours(), method, params)
+
+    async def probe(self) -> None:
+        """Ping the backend in our own session."""
+        await ping(self.ask)
 
     async def _ask_in(self, session: BackendSession, method: str, params: Document) -> Document:
         identity = self._ids.next()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
 from vmcp.model.document import Document
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Peer
 from vmcp.protocol.call import Ask, Call, Client, Done
+from vmcp.protocol.document import EMPTY
+from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.protocol.jsonrpc import Notification
 
 Hear = Callable[[Notification], None]
+Asking = Callable[[str, Document], Awaitable[Document]]
 
 
 class Refused(Exception):
@@ -62,6 +67,13 @@ class Speech(Protocol):
         """
         ...
 
+    async def probe(self) -> None:
+        """Find out whether the backend answers; raise Refused, BackendFailed or EraContradicted.
+
+        What it says of itself meanwhile is its `peer` from then on.
+        """
+        ...
+
     async def subscribe(self, uri: str) -> None:
         """Ask for updates of a resource; raise Refused or BackendFailed."""
         ...
@@ -89,3 +101,22 @@ class Speech(Protocol):
     async def release(self, client: Client) -> None:
         """End what is kept for a client."""
         ...
+
+
+async def ping(ask: Asking) -> None:
+    """Put a ping; a server that does not know it has answered all the same. Raise Refused or BackendFailed."""
+    try:
+        await ask("ping", EMPTY)
+    except Refused as refused:
+        if refused.code != METHOD_NOT_FOUND:
+            raise
+
+
+@contextmanager
+def during(stage: Stage) -> Iterator[None]:
+    """Say of a failure within the block what was being done, where it does not say so itself."""
+    try:
+        yield
+    except BackendFailed as failure:
+        failure.stage = failure.stage or stage
+        raise

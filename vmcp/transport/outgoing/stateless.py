@@ -121,6 +121,11 @@ class StatelessHttp:
             ) from None
         return answers.result(found, self._pipe.name)
 
+    async def probe(self) -> None:
+        """Ask again who is there."""
+        found = await self._exchange("server/discover", EMPTY)
+        self._peer = peer_of(found, self._pipe.name)
+
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; leaving before its end closes the stream, which cancels it at the backend."""
         identity = self._ids.next()

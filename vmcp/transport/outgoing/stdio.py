@@ -9,6 +9,7 @@ from enum import Enum
 from typing import assert_never
 
 from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.health import Stage
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.failures import BackendFailed
@@ -17,7 +18,7 @@ from vmcp.transport.outgoing.channel import Channel, Exchange
 from vmcp.transport.outgoing.discovery import peer_of
 from vmcp.transport.outgoing.identity import Ids
 from vmcp.transport.outgoing.levels import Levels
-from vmcp.transport.outgoing.speech import EraContradicted, Speech
+from vmcp.transport.outgoing.speech import EraContradicted, Speech, during
 
 _PROBE_SECONDS = 2.0
 # How long the answer to a probe may come after the refusal of what was tried next.
@@ -73,8 +74,10 @@ class StdioConnector:
         raise refused or EraContradicted("it speaks neither era")
 
     async def _opened(self, way: _Way, channel: Channel) -> Speech:
+        stage = Stage.DISCOVER if way is _Way.STATELESS else Stage.INITIALIZE
         try:
-            speech = await self._open(way, channel)
+            with during(stage):
+                speech = await self._open(way, channel)
         except BackendFailed:
             # Silence or a loss may be its way to refuse what came first: the next attempt asks otherwise.
             self._ways = _SESSIONED if way is _Way.PROBE else _UNKNOWN

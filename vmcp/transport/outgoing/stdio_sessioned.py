@@ -20,7 +20,7 @@ from vmcp.transport.outgoing import compose, handshake, relay
 from vmcp.transport.outgoing.channel import Channel
 from vmcp.transport.outgoing.identity import OUR_INFO
 from vmcp.transport.outgoing.levels import Levels
-from vmcp.transport.outgoing.speech import Hear, Refused
+from vmcp.transport.outgoing.speech import Hear, Refused, ping
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,10 @@ class SessionedStdio:
     async def ask(self, method: str, params: Document) -> Document:
         """Put a request of our own."""
         return await self._channel.ask(method, params, Era.SESSIONED, self._backend.timeout_seconds)
+
+    async def probe(self) -> None:
+        """Ping the backend."""
+        await ping(self.ask)
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; what the server asks meanwhile goes to its client."""

@@ -16,6 +16,7 @@ from vmcp.protocol.document import EMPTY, MalformedJson
 from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
 from vmcp.transport.outgoing import answers, compose
 from vmcp.transport.outgoing.channel import ACKNOWLEDGED, CANCELLED, Channel, Exchange
+from vmcp.transport.outgoing.discovery import peer_of
 from vmcp.transport.outgoing.identity import OUR_INFO
 from vmcp.transport.outgoing.speech import Hear, Refused
 
@@ -37,6 +38,12 @@ class StatelessStdio:
     async def ask(self, method: str, params: Document) -> Document:
         """Put a request of our own."""
         return await self._channel.ask(method, params, Era.STATELESS, self._backend.timeout_seconds)
+
+    async def probe(self) -> None:
+        """Ask again who is there."""
+        async with self._channel.exchange(discover) as exchange:
+            found = await exchange.response()
+        self.peer = peer_of(found, self._backend.name)
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; what the server wants of the client ends it as an Ask."""

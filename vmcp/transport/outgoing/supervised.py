@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from vmcp.gateway.ports import BackendClient, Findings, Reply
-from vmcp.model.backend import Backend
+from vmcp.gateway.vitals import LONGEST_SPARING_SECONDS
+from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.model.document import Document
+from vmcp.model.health import Stage, State
 from vmcp.model.inventory import Inventory
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
@@ -18,9 +20,10 @@ from vmcp.protocol.failures import BackendFailed, Refusal
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.protocol.methods import META_SUBSCRIPTION
 from vmcp.transport.outgoing import listing
+from vmcp.transport.outgoing.attendance import Attendance, ConnectionGivenUp
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.silence import Silence
-from vmcp.transport.outgoing.speech import EraContradicted, NoStream, Refused, Speech
+from vmcp.transport.outgoing.speech import EraContradicted, Refused, Speech
 
 log = logging.getLogger(__name__)
 
@@ -28,23 +31,13 @@ _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 60.0
 # A connection that held this long was a good one: the next loss starts with the shortest wait.
 _GOOD_SECONDS = 60.0
-# How often a backend is listed again that has no stream to tell of changes.
-_RELIST_SECONDS = 30.0
-# A backend may tell of a change whenever it is listed: changes in a row are answered less and less quickly.
-_CALM_SECONDS = 5.0
-_FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 1.0
-# The first wait before an ended stream is opened anew.
-_FIRST_REOPEN = 0.1
-# How long the first lists wait for the stream of changes.
-_STREAM_FIRST_SECONDS = 1.0
-
-_CHANGES = {
-    "notifications/tools/list_changed": ("tools/list",),
-    "notifications/prompts/list_changed": ("prompts/list",),
-    "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
-}
-_UPDATED = "notifications/resources/updated"
+# After one that held this long it is opened again at once; one that ends sooner may end again and again.
+_HELD_SECONDS = 5.0
+# A check that fails so leaves the connection as it is: that it would be better on a new one is not said.
+_NO_LOSS = frozenset(("TimedOut", "Overloaded", "Unauthorized", "CheckRefused"))
+# A call that fails so says that the connection may be gone.
+_SUSPICIOUS = frozenset(("Unreachable", "ConnectionLost", "TlsFailed", "SessionLost"))
+_OPENING = (Stage.INITIALIZE, Stage.DISCOVER, None)
 _META = b'"_meta"'
 
 Connect = Callable[[], AbstractAsyncContextManager[Speech]]
@@ -60,6 +53,11 @@ class SupervisedBackend:
         self._connect = connect
         self._findings = findings
         self._errands = errands
+        self._vitals = findings.vitals(backend.key)
+        self._attendance: Attendance | None = None
+        self._calls = 0
+        # Whether a call has gone unanswered since the last one that was answered.
+        self._is_silent = False
         self._speech: Speech | None = None
         self._tried = asyncio.Event()
         self._again = asyncio.Event()
@@ -67,6 +65,7 @@ class SupervisedBackend:
         self._uris: set[str] = set()
         self._has_listened = False
         self._is_waiting = False
+        self._attended_at: float | None = None
 
     @property
     def uris(self) -> frozenset[str]:
@@ -86,7 +85,7 @@ class SupervisedBackend:
 
     def retire(self) -> None:
         """Report nothing any more: another one speaks for the backend, or it is no more."""
-        self._findings = Silence()
+        self._findings = Silence(self._vitals)
 
     async def run(self) -> None:
         """Keep the connection until cancelled."""
@@ -98,18 +97,31 @@ class SupervisedBackend:
                     self._speech.forget_clients()
 
     async def _keep(self) -> None:
-        loop = asyncio.get_running_loop()
         wait = _FIRST_WAIT
         while True:
-            began = loop.time()
+            self._attended_at = None
             wished = await self._attempt()
             if self._again.is_set():
                 self._again.clear()
                 continue
             self._tried.set()
-            wait = _FIRST_WAIT if loop.time() - began > _GOOD_SECONDS else wait
+            held = self._held_seconds()
+            wait = _FIRST_WAIT if held > _GOOD_SECONDS else wait
+            if held > _HELD_SECONDS and self._is_remote:
+                await self._pause(wished)
+                continue
             await self._pause(max(wait * random.uniform(0.9, 1.1), wished))
-            wait = min(wait * 2, _LONGEST_WAIT)
+            wait = min(wait * 2, self._longest_wait())
+
+    @property
+    def _is_remote(self) -> bool:
+        return isinstance(self.backend.endpoint, HttpEndpoint)
+
+    def _longest_wait(self) -> float:
+        """Return how far off the next attempt may be: it is the check of a server, and costly for a process."""
+        if not self._is_remote:
+            return _LONGEST_WAIT
+        return min(_LONGEST_WAIT, max(_FIRST_WAIT, self._vitals.rules.value.interval_seconds))
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next attempt, or until a call shows that the backend is back, or another one now."""
@@ -131,23 +143,80 @@ class SupervisedBackend:
                 self._speech = speech
                 await self._attend(speech)
         except BackendFailed as failure:
-            self._findings.failed(self.backend.key, failure.reason, failure.message)
-            return min(failure.retry_after_seconds, _LONGEST_WAIT)
+            self._lost(failure)
+            return min(failure.retry_after_seconds, LONGEST_SPARING_SECONDS)
         except EraContradicted as error:
-            self._findings.failed(
-                self.backend.key, "NotMcp", f"Backend '{self.backend.name}': {error}."
-            )
+            if self._attended_at is not None:
+                # There is another server now where there was one: that is no failure.
+                self._again.set()
+            else:
+                self._lost(BackendFailed(self.backend.name, "NotMcp", f"{error}."))
         except TimeoutError:
-            self._findings.failed(
-                self.backend.key, "TimedOut", f"Backend '{self.backend.name}': no answer in time."
-            )
+            self._lost(BackendFailed(self.backend.name, "TimedOut", "no answer in time."))
+        except ConnectionGivenUp:
+            pass
+        finally:
+            self._attendance = None
         return 0.0
 
+    def _held_seconds(self) -> float:
+        """Return for how long the connection has been of use."""
+        if self._attended_at is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._attended_at
+
+    def _lost(self, failure: BackendFailed) -> None:
+        if failure.reason == "SessionLost" and self._held_seconds() > _HELD_SECONDS:
+            # It may do so, and it does when it is started anew: what it is now shows when it is opened again.
+            log.info("backend has ended our session", extra={"backend": self.backend.name})
+            return
+        stage = failure.stage
+        if stage in _OPENING:
+            by_reason = {"Unreachable": Stage.CONNECT, "TlsFailed": Stage.TLS}
+            stage = by_reason.get(failure.reason, stage or Stage.INITIALIZE)
+        self._findings.failed(self.backend.key, stage, failure)
+
     async def _attend(self, speech: Speech) -> None:
-        attendance = _Attendance(self, speech)
+        self._attended_at = asyncio.get_running_loop().time()
+        self._attendance = Attendance(self, speech, self._vitals)
         for uri in sorted(self._uris):
             await self._subscribe_again(speech, uri)
-        await attendance.run(self._tried, self._again)
+        await self._attendance.run(self._tried, self._again)
+
+    async def check(self, speech: Speech) -> None:
+        """Check that the backend answers and report it; raise where it is to be connected anew."""
+        seconds = self._vitals.rules.value.timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await speech.probe()
+        except TimeoutError:
+            message = f"no answer to a check within {seconds:g} s."
+            failure = BackendFailed(self.backend.name, "TimedOut", message)
+        except Refused as refused:
+            message = f"it refused a check with code {refused.code}."
+            failure = BackendFailed(self.backend.name, "CheckRefused", message)
+        except BackendFailed as error:
+            failure = error
+        else:
+            self._findings.checked(self.backend.key)
+            return
+        self._unanswered(failure)
+
+    def _unanswered(self, failure: BackendFailed) -> None:
+        failure.stage = Stage.PROBE
+        if failure.reason not in _NO_LOSS:
+            raise failure
+        if failure.reason == "TimedOut" and self._is_busy:
+            self._vitals.postpone()
+            return
+        self._findings.failed(self.backend.key, Stage.PROBE, failure)
+        if self._vitals.state is State.UNHEALTHY:
+            raise ConnectionGivenUp
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether silence may be that of a process that does one thing at a time and is at it."""
+        return not self._is_remote and self._calls > 0 and not self._is_silent
 
     async def _subscribe_again(self, speech: Speech, uri: str) -> None:
         try:
@@ -190,7 +259,7 @@ class SupervisedBackend:
         """Carry a call; where the backend has changed its era it is connected anew, once."""
         speech = await self._speaking()
         try:
-            end = await speech.call(call, reply)
+            end = await self._watched(speech, call, reply)
         except EraContradicted as error:
             contradiction = error.end
         else:
@@ -207,6 +276,23 @@ class SupervisedBackend:
             if error.end is not None:
                 return error.end
             raise BackendFailed(self.backend.name, "InvalidAnswer", f"{error}.") from None
+
+    async def _watched(self, speech: Speech, call: Call, reply: Reply) -> Done | Ask:
+        """Carry a call and draw from its end what it says of the connection."""
+        self._calls += 1
+        try:
+            end = await speech.call(call, reply)
+        except BackendFailed as failure:
+            if failure.reason in _SUSPICIOUS and self._attendance is not None:
+                self._attendance.suspect()
+            raise
+        except asyncio.CancelledError:
+            self._is_silent = not reply.deadline.is_cancelled
+            raise
+        finally:
+            self._calls -= 1
+        self._is_silent = False
+        return end
 
     async def _reconnected(self, old: Speech) -> Speech:
         """Have the connection opened anew, by the task that keeps it, and return what it speaks now."""
@@ -263,111 +349,3 @@ def _untagged(params: Document) -> Document:
         return params
     meta = split(raw).without(META_SUBSCRIPTION)
     return params.with_member(_META, meta.join()) if meta.members else params.without(_META)
-
-
-class _Attendance:
-    """One connection of a backend: its stream is held, its lists are kept as new as it says."""
-
-    def __init__(self, owner: SupervisedBackend, speech: Speech) -> None:
-        self._owner = owner
-        self._speech = speech
-        self._stale = set(listing.ALL_LISTS)
-        self._bell = asyncio.Event()
-        self._heard = asyncio.Event()
-        self._has_stream = True
-
-    async def run(self, tried: asyncio.Event, again: asyncio.Event) -> None:
-        """Attend until `again` is set; raise BackendFailed when the backend is lost.
-
-        `tried` is set after the first lists.
-        """
-        failures: list[BackendFailed] = []
-        async with asyncio.TaskGroup() as tasks:
-            works = [
-                tasks.create_task(_noted(self._list(tried), failures)),
-                tasks.create_task(_noted(self._listen(), failures)),
-                tasks.create_task(_until(again)),
-            ]
-            await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
-            for work in works:
-                work.cancel()
-        if failures:
-            raise failures[0]
-
-    async def _list(self, tried: asyncio.Event) -> None:
-        # What changes between a list and the opening of the stream would be missed: the stream goes first.
-        await _within(_STREAM_FIRST_SECONDS, self._heard.wait())
-        self._heard.set()
-        loop, pause = asyncio.get_running_loop(), 0.0
-        while True:
-            self._bell.clear()
-            wanted, self._stale = frozenset(self._stale), set()
-            if wanted:
-                await self._owner.relist(self._speech, wanted)
-            tried.set()
-            listed = loop.time()
-            every = None if self._has_stream else _RELIST_SECONDS * random.uniform(0.9, 1.1)
-            if not await _within(every, self._bell.wait()):
-                self._stale.update(listing.ALL_LISTS)
-            is_calm = loop.time() - listed > _CALM_SECONDS
-            pause = 0.0 if is_calm else min(max(_FIRST_PAUSE, pause * 2), _LONGEST_PAUSE)
-            await asyncio.sleep(pause)
-
-    async def _listen(self) -> None:
-        loop = asyncio.get_running_loop()
-        wait = _FIRST_REOPEN
-        while True:
-            began = loop.time()
-            try:
-                await self._speech.listen(self._hear, self._opened)
-            except NoStream:
-                self._has_stream = False
-                self._heard.set()
-                # Where there was a stream before, who knows what was not told since it ended.
-                self._ring(listing.ALL_LISTS)
-                await asyncio.get_running_loop().create_future()
-            except BackendFailed as failure:
-                # A balancer that cuts silent streams is no loss of the backend: opening it anew tells.
-                if failure.reason != "ConnectionLost":
-                    raise
-            wait = _FIRST_REOPEN if loop.time() - began > _GOOD_SECONDS else wait
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
-            wait = min(wait * 2, _LONGEST_WAIT)
-
-    def _opened(self) -> None:
-        if self._heard.is_set():
-            # The stream was away, or came late: changes may have been missed.
-            self._ring(listing.ALL_LISTS)
-        self._heard.set()
-        self._owner.listening()
-
-    def _ring(self, lists: Iterable[str]) -> None:
-        self._stale.update(lists)
-        self._bell.set()
-
-    def _hear(self, message: Notification) -> None:
-        if (lists := _CHANGES.get(message.method)) is not None:
-            self._ring(lists)
-        elif message.method == _UPDATED:
-            self._owner.updated(message)
-
-
-async def _noted(work: Coroutine[None, None, None], failures: list[BackendFailed]) -> None:
-    try:
-        await work
-    except BackendFailed as failure:
-        failures.append(failure)
-
-
-async def _until(event: asyncio.Event) -> None:
-    await event.wait()
-
-
-async def _within(seconds: float | None, waiting: Awaitable[object]) -> bool:
-    """Tell whether something came to pass in time."""
-    try:
-        async with asyncio.timeout(seconds):
-            await waiting
-    except TimeoutError:
-        return False
-    return True

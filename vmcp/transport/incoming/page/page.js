@@ -40,8 +40,10 @@ async function ask(path, signal) {
 // What changes from second to second.
 
 const STATES = {
-  ready: ["● ready", "badge good"],
-  failing: ["▲ failing", "badge bad"],
+  healthy: ["● healthy", "badge good"],
+  degraded: ["▲ degraded", "badge bad"],
+  unhealthy: ["▲ unhealthy", "badge bad"],
+  unauthenticated: ["○ unauthenticated", "badge wait"],
   connecting: ["○ connecting", "badge wait"],
 };
 const COLUMNS = ["State", "Era", "Offers", "Calls", "Failed", "p50 / p99"];
@@ -97,8 +99,11 @@ function fill(row, backend) {
 function stateOf(backend) {
   const [word] = STATES[backend.state] ?? [visible(backend.state)];
   const since = backend.since ? `since ${new Date(backend.since).toLocaleTimeString()}` : "";
-  const why = backend.reason ? `${backend.reason}: ${visible(backend.message ?? "")}` : "";
-  return [word, [since, why].filter(Boolean).join(" · ")];
+  const failure = backend.state === "healthy" ? undefined : backend.lastFailure;
+  const why = failure ? `${failure.reason}: ${visible(failure.message)}` : "";
+  const isSpared = backend.circuitBreaker && backend.circuitBreaker.state !== "closed";
+  const circuit = isSpared ? `circuit ${backend.circuitBreaker.state}` : "";
+  return [word, [since, circuit, why].filter(Boolean).join(" · ")];
 }
 
 function trafficOf(backend) {
