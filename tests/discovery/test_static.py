@@ -199,6 +199,9 @@ def test_the_same_file_gives_an_equal_contribution(configs: Configs) -> None:
         ("{host: 0.0.0.0, port: 80}", "http://[::1]/mcp"),
         ("{host: 10.0.0.1, path: /x}", "http://10.0.0.1:4483/x?a=b"),
         ("{path: /}", "http://127.0.0.1:4483"),
+        ("{}", "http://127.0.0.1:4483/mcp/ok"),
+        ("{}", "http://127.0.0.1:4483/mcp/v/part/"),
+        ("{path: /}", "http://127.0.0.1:4483/ok"),
     ],
 )
 def test_the_gateway_itself_is_no_backend(configs: Configs, server: str, url: str) -> None:

@@ -217,14 +217,15 @@ def _credential_header(auth: AuthSpec) -> set[str]:
 
 
 def _is_ourselves(entry: BackendSettings, server: ServerSettings) -> bool:
-    """Tell whether a URL is the endpoint of this very gateway, as far as the file shows."""
+    """Tell whether a URL is the endpoint of this very gateway or a part of it, as far as the file shows."""
     if entry.url is None:
         return False
     parts = urlsplit(entry.url)
     port = parts.port or _PORTS[parts.scheme]
     ours = _LOOPBACK if server.host in _LOOPBACK | _EVERYWHERE else {server.host}
     is_ours = parts.hostname in ours and port == server.port
-    return is_ours and parts.path.rstrip("/") == server.path.rstrip("/")
+    whole = server.path.rstrip("/") + "/"
+    return is_ours and f"{parts.path.rstrip('/')}/".startswith(whole)
 
 
 def _restart_needed(key: str) -> Problem:
