@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol, assert_never
 
-from vmcp.catalog.build import build
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway.rounds import Part, Round, Shown, first_round, next_round
 from vmcp.latest import Latest
@@ -52,7 +51,8 @@ class Views:
         self.made = first_round()
         self.catalog = Latest(self.made.whole.catalog)
         self.parts: Latest[Mapping[Part, Shown]] = Latest({})
-        self._nothing = build(Snapshot(), {})
+        # What clients of a view that is no more are shown: nothing, and nothing of the whole either.
+        self._nothing = self.made.whole
         self._asked: frozenset[OneBackend] = frozenset()
         self._bell = asyncio.Event()
         self._told: set[Problem] = set()
@@ -72,8 +72,7 @@ class Views:
         view = viewer.view
         if isinstance(view, Whole):
             return self.catalog.value
-        shown = self.parts.value.get(view)
-        return self._nothing if shown is None else shown.catalog
+        return self.parts.value.get(view, self._nothing).catalog
 
     def greeting_of(self, viewer: Viewer, era: Era) -> bytes:
         """Return what a client is told of us in an era: members as raw JSON."""
@@ -84,8 +83,9 @@ class Views:
         return self._shown(viewer.view).server_info
 
     def _shown(self, view: View) -> Shown:
-        whole = self.made.whole
-        return whole if isinstance(view, Whole) else self.parts.value.get(view, whole)
+        if isinstance(view, Whole):
+            return self.made.whole
+        return self.parts.value.get(view, self._nothing)
 
     def era_of(self, backend: ObjectKey) -> Era | None:
         """Return the era of a backend as it was found last: the catalog may still show an older one."""
