@@ -221,6 +221,37 @@ async def test_a_url_that_is_the_gateways_own_is_left_out_with_a_problem(
     ]
 
 
+@pytest.mark.parametrize(
+    "via",
+    [
+        pytest.param("{us}", id="directly"),
+        pytest.param("1.0 near, 1.1 {us}, 1.1 far", id="by others"),
+        pytest.param(", ".join(["1.1 replica"] * 17), id="on and on"),
+    ],
+)
+async def test_a_request_that_comes_back_is_refused(via: str) -> None:
+    good = Scripted()
+
+    async with scripted(good), door(behind(good)) as gateway:
+        told = via.format(us=gateway.gateway.pseudonym)
+        seen = await gateway.call("a_echo", via=told)
+
+    assert seen.status == 508
+    assert not good.asked("tools/call")
+
+
+async def test_a_call_tells_through_whom_it_came() -> None:
+    good = Scripted("stateless")
+
+    async with scripted(good), door(behind(good)) as gateway:
+        for headers in ({"via": "1.0 near, 1.1 far"}, {}):
+            assert (await gateway.call("a_echo", **headers)).result
+
+        us = f"1.1 {gateway.gateway.pseudonym}"
+    passed, direct = (heard.all("via") for heard in good.asked("tools/call"))
+    assert (passed, direct) == ([f"1.0 near, 1.1 far, {us}"], [us])
+
+
 async def test_a_url_that_leads_back_unseen_is_told_as_such_and_nothing_grows() -> None:
     good = Scripted()
 

@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 Serve = Callable[[HttpRequest], Awaitable[None]]
 
 _UNAUTHORIZED = 401
+_MOST_HOPS = 16
 _NO_VIEW = "No backend or view has the name in this path: see /status, or leave the name out for all of them."
 
 
@@ -173,8 +174,14 @@ class Endpoint:
         await respond(http.send, _UNAUTHORIZED, body, [JSON, http.id_header, challenge])
 
     def _check_loop(self, http: HttpRequest) -> None:
-        if self._gateway.pseudonym in http.headers.get("via", ""):
+        via = http.headers.get("via")
+        if via is None:
+            return
+        if self._gateway.pseudonym in via:
             raise Refused(508, "This request comes from the gateway that it leads to.")
+        # Replicas do not know each other: a circle through several of them ends by its length.
+        if via.count(",") >= _MOST_HOPS:
+            raise Refused(508, f"This request came through more than {_MOST_HOPS} others.")
 
     async def _serve(self, http: HttpRequest) -> None:
         if http.method == "POST":
