@@ -18,7 +18,8 @@ from benchmarks.report import row_table, verdict_table
 from benchmarks.rows import Row, write
 from benchmarks.scale import hanging_backend, large_catalog
 from benchmarks.sessions import many_sessions
-from benchmarks.targets import Verdict, relay_verdicts
+from benchmarks.startup import start_up
+from benchmarks.targets import Verdict, observation_verdicts, relay_verdicts
 
 RESULTS = ROOT / "benchmarks" / "results.json"
 _FULL = {"rounds": 5, "seconds": 2.0, "warm_seconds": 0.5, "share": 1.0}
@@ -45,9 +46,9 @@ async def measure(
     """Measure the cases side by side, then the gateway in front of many backends."""
     _stop_on_sigterm()
     rows, counts = await compare(settings, say)
-    verdicts = [*relay_verdicts(rows), *counts]
+    verdicts = [*relay_verdicts(rows), *observation_verdicts(rows), *counts]
     if "gateway" in settings.cases:
-        for scenario in (large_catalog, hanging_backend, many_sessions):
+        for scenario in (large_catalog, hanging_backend, many_sessions, start_up):
             found, judged = await scenario(settings, say)
             rows += found
             verdicts += judged

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from benchmarks.eras import ERAS, SESSIONED
+from benchmarks.observed import collecting, scraping
 from benchmarks.processes import accepts, free_port, is_ok, output_of, python, running
 from benchmarks.rows import Found
 
@@ -22,7 +23,8 @@ _MODULES = {
     "relay-lean": "benchmarks.relay_lean",
     "fastmcp": "benchmarks.fastmcp_proxy",
 }
-ALL_CASES = ("direct", "relay", "relay-lean", "gateway", "fastmcp")
+SCRAPED, TRACED = "gateway-scraped", "gateway-traced"
+ALL_CASES = ("direct", "relay", "relay-lean", "gateway", SCRAPED, TRACED, "fastmcp")
 _LOAD_SECONDS_SPARE = 90.0
 
 
@@ -40,9 +42,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A running gateway."""
+    """A running gateway, and its operations port."""
 
     url: str
+    operations: str
     pid: int
 
 
@@ -61,16 +64,16 @@ async def echo(*options: object) -> AsyncIterator[tuple[str, int]]:
 
 @asynccontextmanager
 async def gateway(
-    backends: Sequence[dict[str, object]], *, ready_path: str = "/readyz"
+    backends: Sequence[dict[str, object]], *, ready_path: str = "/readyz", **more: object
 ) -> AsyncIterator[Gateway]:
-    """Run `vmcp serve` in front of the backends, with everything else at its default."""
-    port = free_port()
-    server = {"port": port, "opsPort": free_port()}
+    """Run `vmcp serve` in front of the backends, with everything at its default but for `more` sections."""
+    port, ops_port = free_port(), free_port()
+    server = {"port": port, "opsPort": ops_port}
     url = f"http://127.0.0.1:{port}"
-    with _config_file({"backends": list(backends), "server": server}) as path:
+    with _config_file({"backends": list(backends), "server": server, **more}) as path:
         command = (str(Path(sys.executable).parent / "vmcp"), "serve", "--config", path)
         async with running(command, is_ready=partial(is_ok, url + ready_path)) as pid:
-            yield Gateway(f"{url}/mcp", pid)
+            yield Gateway(f"{url}/mcp", f"http://127.0.0.1:{ops_port}", pid)
 
 
 @contextmanager
@@ -96,16 +99,23 @@ async def subjects(names: Sequence[str]) -> AsyncIterator[tuple[Subject, ...]]:
 async def _start(stack: AsyncExitStack, name: str, direct: Subject) -> Subject:
     if name == "direct":
         return direct
-    if name == "gateway":
-        running_one = await stack.enter_async_context(gateway([_only_backend(direct)]))
-        return Subject(
-            name, direct.era, running_one.url, running_one.pid, direct.stats, "echo_echo"
-        )
+    if name in ("gateway", SCRAPED, TRACED):
+        return await _start_gateway(stack, name, direct)
     module = _MODULES[name]
     port = free_port()
     command = python(module, port, direct.url)
     pid = await stack.enter_async_context(running(command, is_ready=partial(accepts, port)))
     return Subject(name, direct.era, f"http://127.0.0.1:{port}/mcp", pid, direct.stats)
+
+
+async def _start_gateway(stack: AsyncExitStack, name: str, direct: Subject) -> Subject:
+    more: dict[str, object] = {}
+    if name == TRACED:
+        more["telemetry"] = await stack.enter_async_context(collecting())
+    front = await stack.enter_async_context(gateway([_only_backend(direct)], **more))
+    if name == SCRAPED:
+        await stack.enter_async_context(scraping(front.operations))
+    return Subject(name, direct.era, front.url, front.pid, direct.stats, "echo_echo")
 
 
 def _only_backend(direct: Subject) -> dict[str, object]:

@@ -15,6 +15,8 @@ BIG_CONNECTIONS = 4
 # A shared machine in CI is slower and noisier than the one that the targets are for.
 _RATIO_SLACK = 1.5
 _TIME_SLACK = 5.0
+# Two gateways in one run differ by this much although nothing tells them apart.
+_WATCHED_FLOOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,23 @@ def _big_results(rows: Sequence[Row], era: str) -> Iterator[Verdict]:
     if relay.cpu_ms_per_call and gateway.cpu_ms_per_call:
         times = gateway.cpu_ms_per_call / relay.cpu_ms_per_call
         yield _times(f"{era}: CPU of a 1 MB result, times the relay's", times, 1.3)
+
+
+def observation_verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
+    """Compare the gateway that is watched with the one that is not, as far as both were measured."""
+    for era in ERAS:
+        plain = find(rows, "gateway", era, MANY)
+        for case, what in (
+            ("gateway-scraped", "metrics are read"),
+            ("gateway-traced", "5 % traced"),
+        ):
+            watched = find(rows, case, era, MANY)
+            if plain is None or watched is None:
+                continue
+            if plain.calls_per_second and watched.calls_per_second:
+                share = watched.calls_per_second / plain.calls_per_second
+                claim = f"{era}: calls per second while {what}, share of the others"
+                yield Verdict(claim, share, 0.9, _WATCHED_FLOOR, at_least=True)
 
 
 def _share(claim: str, value: float, target: float) -> Verdict:

@@ -19,6 +19,7 @@ from vmcp.discovery.source import Source
 from vmcp.discovery.static import StaticSource
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.dispatch import Dispatch
+from vmcp.gateway.exporting import Exports
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
@@ -118,7 +119,7 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
                     parked.run(),
                     gateway.readiness.run(views.catalog),
                     gateway.lag.run(),
-                    _follow_level(live),
+                    _follow_logs(live, gateway),
                 )
             ]
             try:
@@ -139,19 +140,20 @@ async def serve(
     *,
     ui: bool,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen.
+    """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen or ExtraMissing.
 
     `ui` shows the page for people also where the operations port is not on loopback.
     """
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)
+    exports = Exports(loaded, SystemClock())
     settings = loaded.config.server
     with (
         listening(settings.host, settings.port) as main_socket,
         listening(settings.ops_host, settings.ops_port) as ops_socket,
     ):
         stop = signals.stop()
-        async with running(live, environment) as gateway, _reloading(live):
+        async with running(live, environment) as gateway, _reloading(live), exports.of(gateway):
             signals.on_hang_up(live.ring, stop.set)
             scheme = "http" if loaded.tls is None else "https"
             url = _url(scheme, settings.host, main_socket, settings.path)
@@ -173,11 +175,13 @@ async def serve_stdio(
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)
+    exports = Exports(loaded, SystemClock())
     keeper = Keeper(SystemClock())
     stop = signals.stop()
     async with (
         running(live, environment) as gateway,
         _reloading(live),
+        exports.of(gateway),
         asyncio.TaskGroup() as tasks,
     ):
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
@@ -255,14 +259,15 @@ async def _serve(
             each.cancel()
 
 
-async def _follow_level(live: LiveConfig) -> None:
-    """Bring the log level to what the config says, whenever it says something else than before."""
+async def _follow_logs(live: LiveConfig, gateway: Gateway) -> None:
+    """Log what the config says now; its level only where it says another one than before."""
     known = live.loaded.value.config.operational.log_level
     async for loaded in live.loaded.changes():
-        now = loaded.config.operational.log_level
-        if now != known:
-            set_level(now)
-        known = now
+        settings = loaded.config.operational
+        gateway.accounts.log(is_on=settings.access_log)
+        if settings.log_level != known:
+            set_level(settings.log_level)
+        known = settings.log_level
 
 
 async def _settle(gateway: Gateway) -> None:

@@ -10,3 +10,13 @@ class CannotListen(Exception):
         super().__init__(f"Cannot listen on {host} port {port}: {reason}.")
         self.host = host
         self.port = port
+
+
+class ExtraMissing(Exception):
+    """The config wants what only an extra of this package brings."""
+
+    def __init__(self, key: str, extra: str) -> None:
+        super().__init__(
+            f"{key} in the config needs the extra {extra}: pip install 'vmcp[{extra}]'."
+        )
+        self.extra = extra

@@ -11,6 +11,7 @@ from benchmarks.targets import (
     Verdict,
     count_verdict,
     memory_verdict,
+    observation_verdicts,
     relay_verdicts,
     request_verdict,
     time_verdict,
@@ -36,6 +37,19 @@ def test_the_gateway_is_compared_with_the_relay() -> None:
     assert big.value == 2.0
     assert [v.meets_target for v in (share, cpu, latency, big)] == [False, True, False, False]
     assert [v.meets_floor for v in (share, cpu, latency, big)] == [True, True, True, False]
+
+
+def test_a_gateway_that_is_watched_is_compared_with_one_that_is_not() -> None:
+    watched = [
+        Row("gateway-scraped", "stateless", 32, calls_per_second=480),
+        Row("gateway-traced", "stateless", 32, calls_per_second=390),
+    ]
+    scraped, traced = observation_verdicts([*ROWS, *watched])
+
+    assert (scraped.value, traced.value) == (0.96, 0.78)
+    assert (scraped.meets_target, scraped.meets_floor) == (True, True)
+    assert (traced.meets_target, traced.meets_floor) == (False, False)
+    assert list(observation_verdicts(ROWS)) == []
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

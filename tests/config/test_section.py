@@ -15,7 +15,6 @@ LATER_KEYS = [
     "optimizer",
     "rateLimiting",
     "sessionStorage",
-    "telemetry",
 ]
 
 

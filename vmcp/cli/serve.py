@@ -93,7 +93,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     from vmcp.clock import SystemClock
     from vmcp.config.load import load
     from vmcp.discovery.reload import LiveConfig
-    from vmcp.errors import CannotListen
+    from vmcp.errors import CannotListen, ExtraMissing
 
     live = LiveConfig(partial(load, config, os.environ, options), loaded, SystemClock())
     if stdio:
@@ -107,6 +107,8 @@ def serve(  # noqa: PLR0913 (each option is one)
         uvloop.run(app.serve(live, os.environ, log_format.value, _announce, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
+    except ExtraMissing as error:
+        raise Stop(str(error), ExitCode.FAILED) from None
 
 
 def _given(**options: object) -> dict[str, object]:

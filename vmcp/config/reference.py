@@ -33,7 +33,8 @@ error, and so is a key that does nothing where it stands.
 The keys have the names of the published runtime config of VirtualMCPServer (`spec.config`).
 Additions to it are: `backends[].stdio`, `caBundle`, `headerForward` and `sessionScope`;
 `headerValueFile` and `bearerToken` of a strategy; `prefixOnConflict`, `maxNameLength` and
-`allowDots` of `aggregation`; the log levels beside `debug`; `views`; and `server`.
+`allowDots` of `aggregation`; the log levels beside `debug`; `views`;
+`operational.accessLog`; `headersFromSecret` of `telemetry`; and `server`.
 
 ## How values are written
 
@@ -180,7 +181,7 @@ def _type(value: Schema, places: Mapping[str, list[str]]) -> str:
             text = f"list of {_type(inner, places)}"
         case {"type": "object", "additionalProperties": inner}:
             text = f"map of {_type(inner, places)}"
-        case {"type": "integer", "minimum": least, "maximum": most}:
+        case {"type": "integer" | "number", "minimum": least, "maximum": most}:
             text = f"number {least} to {most}"
         case _:
             text = {"string": "text", "boolean": "true or false"}[value["type"]]

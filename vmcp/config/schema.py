@@ -17,6 +17,7 @@ from vmcp.config.incoming import IncomingAuthSettings
 from vmcp.config.outgoing import OutgoingAuthSettings
 from vmcp.config.section import Section
 from vmcp.config.serving import OperationalSettings, ServerSettings
+from vmcp.config.telemetry import TelemetrySettings
 from vmcp.config.values import FilledText, PassedHeaderName
 from vmcp.config.views import ViewSettings
 
@@ -35,7 +36,6 @@ class Config(Section):
             "optimizer",
             "rateLimiting",
             "sessionStorage",
-            "telemetry",
         }
     )
 
@@ -75,6 +75,10 @@ class Config(Section):
     )
     server: ServerSettings = Field(
         default=ServerSettings(), description="Where the gateway listens."
+    )
+    telemetry: TelemetrySettings = Field(
+        default=TelemetrySettings(),
+        description="Where traces and metrics go beside /metrics; nowhere by default.",
     )
 
     @classmethod

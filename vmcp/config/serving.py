@@ -65,6 +65,9 @@ class OperationalSettings(Section):
     log_level: Annotated[LogLevel, choice(LogLevel)] = Field(
         default="info", description="The least severe messages that are logged."
     )
+    access_log: Flag = Field(
+        default=False, description="Whether each request of a client has a line in the log."
+    )
     failure_handling: FailureHandlingSettings = Field(
         default=FailureHandlingSettings(),
         description="How backends are looked after, and what their failures do.",

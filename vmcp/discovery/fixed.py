@@ -32,7 +32,18 @@ def held(now: Loaded, running: Loaded) -> Loaded:
         now = replace(now, tls=running.tls)
     config = now.config.model_copy(update={"server": new.model_copy(update=kept)})
     waiting = tuple(f"server.{key}" for key in changed)
-    return _closed(replace(now, config=config, waiting=waiting), running)
+    now, waiting = _silent(replace(now, config=config), running, waiting)
+    return _closed(replace(now, waiting=waiting), running)
+
+
+def _silent(
+    now: Loaded, running: Loaded, waiting: tuple[str, ...]
+) -> tuple[Loaded, tuple[str, ...]]:
+    """Keep the telemetry as it runs: what sends it has its connections open."""
+    if now.config.telemetry == running.config.telemetry:
+        return now, waiting
+    config = now.config.model_copy(update={"telemetry": running.config.telemetry})
+    return replace(now, config=config), (*waiting, "telemetry")
 
 
 def _closed(now: Loaded, running: Loaded) -> Loaded:

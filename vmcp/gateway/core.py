@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from vmcp.config.loading import Loading
+from vmcp.gateway.accounts import Accounts
 from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.lag import Lag
@@ -50,6 +51,7 @@ class Gateway:
     readiness: Readiness
     refused: Counter[int] = field(default_factory=Counter)
     lag: Lag = field(default_factory=Lag)
+    accounts: Accounts = field(default_factory=Accounts)
     gauges: list[Gauge] = field(default_factory=list)
 
     def reader(self, client: Client, uri: str) -> BackendClient:

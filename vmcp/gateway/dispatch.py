@@ -12,6 +12,7 @@ from vmcp.catalog.lookup import Catalog
 from vmcp.gateway import lists
 from vmcp.gateway.bridge import crossed
 from vmcp.gateway.deadline import CallCancelled
+from vmcp.gateway.legs import noted
 from vmcp.gateway.links import Links
 from vmcp.gateway.meter import CANCELLED, ERROR, FAILED, OK
 from vmcp.gateway.parked import ParkedCalls, RunningCall
@@ -170,6 +171,12 @@ class Dispatch:
         return await self._bounded(member, call, reply)
 
     async def _bounded(self, member: Member, call: Call, reply: Reply) -> Done | Ask:
+        if call.account is None:
+            return await self._counted(member, reply, call)
+        carry = partial(self._counted, member, reply)
+        return await noted(call, call.account, member.client.backend, carry)
+
+    async def _counted(self, member: Member, reply: Reply, call: Call) -> Done | Ask:
         backend, clock = member.client.backend, self._pool.clock
         if member.calls >= _MOST_CALLS:
             member.meter.failed("Overloaded")

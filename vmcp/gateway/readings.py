@@ -23,7 +23,7 @@ _RELOADED = ("ok", "failed")
 def readings(gateway: Gateway) -> Iterator[Reading]:
     """Yield the value of every metric of the gateway; one that is labelled by backends goes with its backend."""
     yield Reading(metrics.BUILD, (__version__,), 1)
-    yield Reading(metrics.READY, (), gateway.readiness.is_ready)
+    yield Reading(metrics.READY, (), int(gateway.readiness.is_ready))
     known, health = gateway.inventories.known.value, gateway.inventories.health.table.value
     for backend in gateway.registry.snapshot.value.backends:
         yield from _backend(backend, known.get(backend.key))
@@ -35,6 +35,16 @@ def readings(gateway: Gateway) -> Iterator[Reading]:
     yield from _config(gateway)
     yield Reading(metrics.LAG, (), gateway.lag.value)
     yield Reading(metrics.LINES_DROPPED, (), dropped_lines())
+    spans = gateway.accounts.spans
+    sent, lost = (0, 0) if spans is None else (spans.sent, spans.lost)
+    yield from _by(metrics.SPANS, {"sent": sent, "lost": lost})
+
+
+def all_readings(gateway: Gateway) -> Iterator[Reading]:
+    """Yield those of the gateway, and those of whatever serves it."""
+    yield from readings(gateway)
+    for gauge in gateway.gauges:
+        yield from gauge()
 
 
 def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]:
@@ -53,7 +63,7 @@ def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]
 
 def _state(name: str, health: BackendHealth | None) -> Iterator[Reading]:
     now = State.CONNECTING if health is None else health.state
-    yield from _by(metrics.BACKEND_STATE, {each.value: each is now for each in State}, name)
+    yield from _by(metrics.BACKEND_STATE, {each.value: int(each is now) for each in State}, name)
 
 
 def _traffic(name: str, member: Member) -> Iterator[Reading]:

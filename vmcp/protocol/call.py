@@ -11,6 +11,7 @@ from vmcp.model.document import Document
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.inventory import Era
 from vmcp.model.view import WHOLE, View
+from vmcp.protocol.account import Account
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -41,7 +42,8 @@ class Call:
 
     `params` are the members of the request's params as sent; `meta` those of `params._meta`, None if absent.
     `progress_token` is raw JSON. `headers` (lower case) are those that may travel on: trace context,
-    `Mcp-Param-*` and what a backend's `passthrough` may name.
+    `Mcp-Param-*` and what a backend's `passthrough` may name. `account` is what is noted of the request, if
+    anything is.
     """
 
     client: Client
@@ -50,6 +52,7 @@ class Call:
     meta: Document | None = None
     progress_token: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    account: Account | None = None
 
 
 class Note(NamedTuple):

@@ -147,6 +147,12 @@ LAG = Metric(
 LINES_DROPPED = Metric(
     "vmcp_log_lines_dropped_total", "counter", "Log lines that could not be written."
 )
+SPANS = Metric(
+    "vmcp_spans_total",
+    "counter",
+    "Spans that a collector took (sent), or that were dropped because it did not (lost).",
+    ("outcome",),
+)
 
 ALL = (
     *(BUILD, READY),
@@ -155,7 +161,7 @@ ALL = (
     *(CATALOG, CATALOG_SECONDS, PROBLEMS, LIST_CHANGED),
     *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS),
     *(RELOADS, LOADED),
-    *(LAG, LINES_DROPPED),
+    *(LAG, LINES_DROPPED, SPANS),
 )
 
 # What prometheus-client tells of the process, where there is a /proc.

@@ -28,7 +28,7 @@ from vmcp.protocol.failures import (
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Reading
-from vmcp.transport.incoming import cors, limits, request
+from vmcp.transport.incoming import accounting, cors, limits, request
 from vmcp.transport.incoming.asgi import JSON, Receive, Scope, Send, refuse, respond
 from vmcp.transport.incoming.batch import VERSION, Batch, is_array
 from vmcp.transport.incoming.entrance import Entrance, Expel
@@ -126,6 +126,8 @@ class Endpoint:
             body = jsonrpc.response(None, mismatch.payload(), is_error=True)
             await respond(send, 400, body, [JSON])
             return
+        if self._gateway.accounts.is_logged:
+            accounting.begin(http)
         try:
             if await self._is_admitted(scope, http):
                 await serve(http)
@@ -140,6 +142,9 @@ class Endpoint:
             await _fail(http, None, failure, Era.SESSIONED)
         except ClientLeft:
             return
+        finally:
+            if http.account is not None:
+                accounting.close(http, http.account, self._gateway.accounts)
 
     async def _is_admitted(self, scope: Scope, http: HttpRequest) -> bool:
         """Find out where a request comes from and who calls; False where a browser's question was all.
@@ -239,6 +244,26 @@ class Endpoint:
     ) -> None:
         if isinstance(message, jsonrpc.Request):
             self.check_open()
+        if self._gateway.accounts.is_on:
+            await self._noted(http, message, meta, era)
+        else:
+            await self._answered(http, message, meta, era)
+
+    async def _noted(
+        self, http: HttpRequest, message: jsonrpc.Message, meta: Document | None, era: Era
+    ) -> None:
+        accounts = self._gateway.accounts
+        tracer = accounts.tracer
+        trace = None if tracer is None else accounting.traced(http, tracer, message, meta)
+        if trace is None and not accounts.is_logged:
+            await self._answered(http, message, meta, era)
+            return
+        with accounting.noting(http, accounts, trace, message, meta, era):
+            await self._answered(http, message, meta, era)
+
+    async def _answered(
+        self, http: HttpRequest, message: jsonrpc.Message, meta: Document | None, era: Era
+    ) -> None:
         if era is Era.STATELESS:
             await self._stateless.post(http, message, meta)
         else:
@@ -288,6 +313,8 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
 
 async def _fail(http: HttpRequest, identity: bytes | None, failure: Failure, era: Era) -> None:
     """Answer a request that was not served with a JSON-RPC error and the HTTP status of its era."""
+    if http.account is not None:
+        http.account.code = failure.code
     status = failure.status
     if status is None:
         status = STATELESS_STATUS.get(failure.code, 200) if era is Era.STATELESS else 200

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from vmcp.model.identity import ANONYMOUS, Caller
 from vmcp.model.view import WHOLE, View
+from vmcp.protocol.account import Account
 from vmcp.protocol.failures import HeaderMismatch
 from vmcp.transport.incoming.arrival import NOWHERE, Arrival
 from vmcp.transport.incoming.asgi import Receive, Scope, Send
@@ -42,6 +43,7 @@ class HttpRequest:
     receive: Receive
     send: Send
     is_bare: bool = False
+    account: Account | None = None
     view: View = WHOLE
     arrival: Arrival = NOWHERE
     caller: Caller = ANONYMOUS

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.readings import readings
+from vmcp.gateway.readings import all_readings
 from vmcp.telemetry.metrics import Reading
 
 
@@ -18,7 +18,7 @@ def metrics_route(gateway: Gateway) -> Route:
     """Return the route from which Prometheus reads."""
 
     async def scrape(request: Request) -> Response:
-        found = [*readings(gateway), *(one for gauge in gateway.gauges for one in gauge())]
+        found = tuple(all_readings(gateway))
         body, media_type = await asyncio.to_thread(
             _written, found, request.headers.get("accept", "")
         )

@@ -131,6 +131,8 @@ class SessionedEndpoint:
         finally:
             session.finish(message.id, answer.deadline)
             self._keeper.remove(answer)
+        if request.account is not None:
+            request.account.ended(done.payload, is_error=done.is_error)
         await answer.finish(jsonrpc.response(message.id, done.payload, is_error=done.is_error))
 
     async def _done(
@@ -144,7 +146,8 @@ class SessionedEndpoint:
         if (own := self._own.get(message.method)) is not None:
             return Done(await own(session, message.params))
         token = meta.get(META_PROGRESS) if meta is not None else None
-        call = Call(session.client, message.method, message.params, meta, token, request.headers)
+        about = session.client, message.method, message.params, meta, token, request.headers
+        call = Call(*about, request.account)
         seen = (
             digests(self._gateway.views.catalog_of(session)) if message.method in _LISTS else None
         )

@@ -107,7 +107,8 @@ class StatelessEndpoint:
         client = _client(meta, request)
         answer = StatelessAnswer(request, self._keeper, client)
         token = meta.get(META_PROGRESS)
-        call = Call(client, message.method, message.params, meta, token, request.headers)
+        about = client, message.method, message.params, meta, token, request.headers
+        call = Call(*about, request.account)
         status: int | None = None
         self._keeper.add(answer)
         try:
@@ -119,6 +120,8 @@ class StatelessEndpoint:
             return
         finally:
             self._keeper.remove(answer)
+        if request.account is not None:
+            request.account.ended(done.payload, is_error=done.is_error)
         if status is None:
             status = status_of(done) if done.is_error else 200
         await answer.finish(
