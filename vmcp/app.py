@@ -14,6 +14,8 @@ from socket import socket
 
 from vmcp.catalog.lookup import Catalog
 from vmcp.clock import SystemClock
+from vmcp.config.exposure import is_exposed
+from vmcp.config.schema import Config
 from vmcp.discovery.reload import LiveConfig
 from vmcp.discovery.source import Source
 from vmcp.discovery.static import StaticSource
@@ -161,8 +163,17 @@ async def serve(
                 "listening",
                 extra={"url": url, "operations": _url("http", settings.ops_host, ops_socket, "")},
             )
+            _warn_of_strangers(loaded.config)
             on_listening(url)
             await _serve(gateway, live, (main_socket, ops_socket), stop, ui=ui)
+
+
+def _warn_of_strangers(config: Config) -> None:
+    """Say which ports other machines reach without being asked who they are."""
+    if is_exposed(config):
+        log.warning("everybody who reaches this address may use the gateway")
+    if not is_loopback(config.server.ops_host):
+        log.warning("everybody who reaches this address may read the operations port")
 
 
 async def serve_stdio(

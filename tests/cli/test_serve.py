@@ -211,3 +211,31 @@ def test_the_page_is_shown_on_loopback_or_where_it_is_asked_for(
         process.communicate(timeout=30)
 
     assert answer.status == status
+
+
+def test_nobody_listens_for_the_network_and_lets_everybody_in(vmcp: Vmcp, file: Path) -> None:
+    ended = vmcp("serve", "-c", str(file), *FREE_PORTS, "--host", "0.0.0.0")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "- server.host (command line): Other machines reach this address" in ended.err
+    assert "--insecure-anonymous" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("auth", "words"),
+    [("", ["--insecure-anonymous"]), ("incomingAuth: {type: api_key, keysFile: keys}\n", [])],
+    ids=["by the flag", "with keys"],
+)
+def test_the_network_is_listened_to_where_that_is_meant(
+    file: Path, auth: str, words: list[str]
+) -> None:
+    (file.parent / "keys").write_text(f"ada: {'a' * 40}\n")
+    # Written so it is not taken for the loopback, and still nobody else can reach it.
+    file.write_text(f"{file.read_text()}{auth}server: {{host: '127.1', opsHost: '127.1'}}\n")
+
+    with serving("-c", str(file), *words) as (process, url):
+        warned = json.loads(process.stderr.readline())["message"]
+
+    assert url.startswith("http://127.1:")
+    who = "use the gateway" if words else "read the operations port"
+    assert warned == f"everybody who reaches this address may {who}"

@@ -147,3 +147,18 @@ def test_live_problems_of_the_catalog_fail(vmcp: Vmcp, file: Path, workshop_url:
     assert ended.code == 1
     assert "OBJECT" in ended.out
     assert "problems." in ended.err
+
+
+def test_a_gateway_that_serve_would_refuse_is_refused(vmcp: Vmcp, file: Path) -> None:
+    file.write_text(f"{TWO_BACKENDS}server: {{host: '::'}}\n")
+
+    told = vmcp("validate", "-c", str(file))
+    listed = vmcp("validate", "-c", str(file), "-o", "json")
+    allowed = vmcp("validate", "-c", str(file), "--insecure-anonymous")
+
+    assert (told.code, listed.code, allowed.code) == (2, 2, 0)
+    assert (
+        "- server.host: Other machines reach this address, and incomingAuth lets everybody in."
+        in told.err
+    )
+    assert json.loads(listed.out)["errors"][0]["path"] == "server.host"

@@ -8,6 +8,7 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from vmcp.cli import configuration, output
+from vmcp.cli.configuration import Load
 from vmcp.cli.output import TableFormat
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.load import Loaded
@@ -24,18 +25,18 @@ CONFIGURED = ("name", "transport", "place", "timeout", "auth")
 FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates", "trouble")
 
 
-def check(file: Path, printed: TableFormat) -> None:
+def check(file: Path, printed: TableFormat, load: Load) -> None:
     """Check a config file alone and print its backends; raise Stop if something is wrong."""
-    found = contribution(_loaded(file, printed))
+    found = contribution(_loaded(file, printed, load))
     facts = [configured(backend) for backend in found.backends]
     _report(file, CONFIGURED, facts, found.problems, printed)
 
 
-def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
+def check_live(file: Path, seconds: float, printed: TableFormat, load: Load) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
     from vmcp.cli.surveying import surveyed
 
-    found = surveyed(_loaded(file, printed), seconds)
+    found = surveyed(_loaded(file, printed, load), seconds)
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
         for backend in found.snapshot.backends
@@ -43,10 +44,10 @@ def check_live(file: Path, seconds: float, printed: TableFormat) -> None:
     _report(file, FARED, facts, found.problems, printed)
 
 
-def _loaded(file: Path, printed: TableFormat) -> Loaded:
+def _loaded(file: Path, printed: TableFormat, load: Load) -> Loaded:
     if printed is TableFormat.JSON:
-        return configuration.read_for_programs(file)
-    return configuration.read(file)
+        return configuration.read_for_programs(file, load)
+    return configuration.read(file, load=load)
 
 
 def configured(backend: Backend) -> Facts:

@@ -1,4 +1,4 @@
-"""The option that names a config file."""
+"""The options that name a config file, and say what it may hold."""
 
 from __future__ import annotations
 
@@ -31,5 +31,11 @@ ConfigFile = Annotated[
     Path,
     typer.Option(
         "--config", "-c", metavar="FILE", help="The config file.", autocompletion=proposed
+    ),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure-anonymous", help="Allow a gateway that lets everybody on the network in."
     ),
 ]

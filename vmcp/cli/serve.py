@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from vmcp.cli import output
-from vmcp.cli.files import DEFAULT_FILE, ConfigFile
+from vmcp.cli.files import DEFAULT_FILE, ConfigFile, Insecure
 from vmcp.cli.stop import ExitCode, Stop
 
 
@@ -66,6 +66,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     backend: Backend = None,
     view: View = None,
     ui: Ui = False,
+    insecure_anonymous: Insecure = False,
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
@@ -86,12 +87,13 @@ def serve(  # noqa: PLR0913 (each option is one)
         "server": _given(host=host, port=port, opsPort=ops_port),
         "operational": _given(logLevel=None if log_level is None else log_level.value),
     }
-    loaded = configuration.read(config, options)
+    # What nobody can connect to lets nobody in.
+    load = configuration.loading(may_be_exposed=stdio or insecure_anonymous)
+    loaded = configuration.read(config, options, load)
     import uvloop
 
     from vmcp import app
     from vmcp.clock import SystemClock
-    from vmcp.config.load import load
     from vmcp.discovery.reload import LiveConfig
     from vmcp.errors import CannotListen, ExtraMissing
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vmcp.cli.files import DEFAULT_FILE, ConfigFile
+from vmcp.cli.files import DEFAULT_FILE, ConfigFile, Insecure
 from vmcp.cli.output import TableFormat
 
 LIVE_SECONDS = 15.0
@@ -24,15 +24,17 @@ def validate(
     config: ConfigFile = DEFAULT_FILE,
     live: Live = False,
     timeout: Wait = LIVE_SECONDS,
+    insecure_anonymous: Insecure = False,
     printed: Printed = TableFormat.TABLE,
 ) -> None:
     """Check a config file, and with --live its backends.
 
     Exit codes: 1 a backend cannot be reached or something of it is wrong, 2 the file is wrong.
     """
-    from vmcp.cli import checking
+    from vmcp.cli import checking, configuration
 
+    load = configuration.loading(may_be_exposed=insecure_anonymous)
     if live:
-        checking.check_live(config, timeout, printed)
+        checking.check_live(config, timeout, printed, load)
     else:
-        checking.check(config, printed)
+        checking.check(config, printed, load)
