@@ -57,6 +57,25 @@ def test_what_it_serves_can_be_listed_and_called(vmcp: Vmcp, file: Path) -> None
 VIEWS = "views: [{name: sums, tools: [shop_add]}]\n"
 
 
+def test_each_part_is_listed_and_called_at_its_path(vmcp: Vmcp, file: Path) -> None:
+    file.write_text(file.read_text() + VIEWS)
+    with serving("-c", str(file)) as (process, url):
+        wait_for(process, "backend is ready")
+
+        alone = vmcp("tools", "--url", f"{url}/shop")
+        part = vmcp("tools", "--url", f"{url}/v/sums")
+        called = vmcp("call", "add", "a=1", "b=2", "--url", f"{url}/shop")
+        missing = vmcp("tools", "--url", f"{url}/shap")
+
+    assert "\nadd " in alone.out
+    assert "shop_add" not in alone.out
+    assert "shop_add" in part.out
+    assert "describe" not in part.out
+    assert called.out == "3\n"
+    assert missing.code == 3
+    assert missing.err.startswith(f"There is nothing at {url}/shap (HTTP 404).")
+
+
 @pytest.mark.parametrize(
     ("option", "names"),
     [
