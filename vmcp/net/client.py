@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 
+from vmcp.net.budget import Budget
 from vmcp.net.dial import Route, dial
 from vmcp.net.errors import NetError, ProxyFailed
 from vmcp.net.http1 import Connection, Response
@@ -18,14 +19,17 @@ from vmcp.net.url import Url
 # Many servers drop a connection that was idle for 5 s; below that a request never meets one that is closing.
 _IDLE_SECONDS = 4.0
 _WANTS_CREDENTIALS = 407
+# What large answers may take of the memory while they come, all backends together.
+_MOST_ANSWER_BYTES = 512 * 2**20
 
 
 class Pool:
     """The connections to one origin by one route: kept while idle, the one used last goes first."""
 
-    def __init__(self, route: Route, resolver: Resolver) -> None:
+    def __init__(self, route: Route, resolver: Resolver, budget: Budget) -> None:
         self._route = route
         self._resolver = resolver
+        self._budget = budget
         self._prefix, self._credential = route.prefix, route.header
         self._idle: deque[Connection] = deque()
         self._all: set[Connection] = set()
@@ -74,7 +78,7 @@ class Pool:
         return connection
 
     def _made(self) -> Connection:
-        return Connection(self._take_back, self._all.discard)
+        return Connection(self._take_back, self._all.discard, self._budget)
 
     def _take_back(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
@@ -116,6 +120,7 @@ class HttpClient:
         self._via = "" if via is None else f"1.1 {via}"
         self._proxies = proxies
         self._resolver = resolver or Resolver(system_lookup)
+        self._budget = Budget(_MOST_ANSWER_BYTES)
         self._pools: dict[tuple[tuple[str, str, int], Trust], Pool] = {}
         self._is_closed = False
 
@@ -150,7 +155,7 @@ class HttpClient:
             raise ProxyFailed(proxy.variable, "its value is no http or https URL")
         # Origins come and go; those that are gone are forgotten whenever one comes.
         self._pools = {key: pool for key, pool in self._pools.items() if not pool.is_unused}
-        return Pool(Route(url, trust, proxy), self._resolver)
+        return Pool(Route(url, trust, proxy), self._resolver, self._budget)
 
     def _gone_on(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Add us to those through whom a request came."""

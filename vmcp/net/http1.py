@@ -12,6 +12,7 @@ from typing import cast
 
 import httptools
 
+from vmcp.net.budget import Budget, TooMuchAtOnce
 from vmcp.net.errors import BodyTooLarge, NetError, alert, broken_off
 from vmcp.net.packed import Unpacker, unpacked, unpacker
 
@@ -19,6 +20,8 @@ _HEAD_LIMIT = 64 * 2**10
 # How much of a body waits in memory until its reader takes it; past that the server is made to wait.
 _WAITING_BYTES = 256 * 2**10
 _NO_LIMIT = -1
+# In what steps the memory of an answer is reckoned; smaller ones are not.
+_RECKONED_BYTES = 2**20
 
 
 class Response:
@@ -32,6 +35,7 @@ class Response:
             "_headers",
             "_is_whole",
             "_limit",
+            "_reckoned",
             "_waiter",
         ),
         # What is there of the head, how many bytes of the body wait for their reader, and the variable that
@@ -48,6 +52,7 @@ class Response:
         self._chunks: list[bytes] = []
         self.held = 0
         self._limit = _NO_LIMIT
+        self._reckoned = 0
         self._is_whole = False
         self._error: NetError | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -65,6 +70,15 @@ class Response:
 
     async def read(self, limit: int) -> bytes:
         """Return the whole body; raise BodyTooLarge past `limit` bytes, and NetError."""
+        try:
+            return await self._read(limit)
+        finally:
+            # What still comes after a reader has left is made to wait.
+            self._limit = _NO_LIMIT
+            self._connection.budget.give(self._reckoned)
+            self._reckoned = 0
+
+    async def _read(self, limit: int) -> bytes:
         self._limit = limit
         if not self._is_whole:
             self._cut_if_larger(int(self._headers.get("content-length", 0)))
@@ -136,6 +150,8 @@ class Response:
         if self._limit != _NO_LIMIT:
             # The reader wants the whole: it is woken at the end.
             self._cut_if_larger(self.held)
+            if self.held - self._reckoned > _RECKONED_BYTES and not self._is_whole:
+                self._reckon()
             return
         self._wake()
         if self.is_behind:
@@ -145,6 +161,15 @@ class Response:
     def is_behind(self) -> bool:
         """Whether the reader takes pieces, and more of them wait than should."""
         return self.held > _WAITING_BYTES and self._limit == _NO_LIMIT
+
+    def _reckon(self) -> None:
+        try:
+            self._connection.budget.take(self.held - self._reckoned)
+        except TooMuchAtOnce as error:
+            self.end(error)
+            self._connection.abort()
+        else:
+            self._reckoned = self.held
 
     def _cut_if_larger(self, size: int) -> None:
         if size > self._limit:
@@ -181,8 +206,12 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(
-        self, idle: Callable[[Connection], None], lost: Callable[[Connection], None]
+        self,
+        idle: Callable[[Connection], None],
+        lost: Callable[[Connection], None],
+        budget: Budget,
     ) -> None:
+        self.budget = budget
         self._idle = idle
         self._lost = lost
         self._parser = httptools.HttpResponseParser(self)

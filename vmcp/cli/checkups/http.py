@@ -17,6 +17,7 @@ from vmcp.clock import Clock
 from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.model.inventory import Era
 from vmcp.net import url as urls
+from vmcp.net.budget import Budget
 from vmcp.net.client import HttpClient
 from vmcp.net.dial import Route, dial
 from vmcp.net.errors import NetError
@@ -114,7 +115,7 @@ class _Seen(Connection):
 
 
 async def _certificate(route: Route, resolver: Resolver) -> x509.Certificate:
-    seen = _Seen(_nothing, _nothing)
+    seen = _Seen(_nothing, _nothing, Budget(0))
     try:
         await dial(route, resolver, lambda: seen)
     except NetError as error:
@@ -155,7 +156,7 @@ async def _about_untrusted(route: Route, resolver: Resolver) -> str:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    loop, seen, url = asyncio.get_running_loop(), _Seen(_nothing, _nothing), route.url
+    loop, seen, url = asyncio.get_running_loop(), _Seen(_nothing, _nothing, Budget(0)), route.url
     try:
         made = await connected(await resolver.addresses(url.host, url.port))
         await loop.create_connection(lambda: seen, sock=made, ssl=context, server_hostname=url.host)

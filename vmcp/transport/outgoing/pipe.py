@@ -9,6 +9,7 @@ from typing import assert_never
 from vmcp.model.auth import BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.net import url as urls
+from vmcp.net.budget import TooMuchAtOnce
 from vmcp.net.client import HttpClient
 from vmcp.net.errors import BodyTooLarge, NetError
 from vmcp.net.http1 import Response
@@ -240,6 +241,8 @@ def lost(name: str, error: NetError) -> BackendFailed:
     """Translate what happened on the network."""
     if isinstance(error, BodyTooLarge):
         return BackendFailed(name, "TooLarge", f"{error}.")
+    if isinstance(error, TooMuchAtOnce):
+        return BackendFailed(name, "Overloaded", f"{error}.", retryAfterSeconds=1)
     return BackendFailed(name, _REASONS.get(error.stage, "ConnectionLost"), f"{error}.")
 
 
