@@ -50,15 +50,16 @@ demo: $(VENV)/.ready
 
 # The wheel and the sdist, in dist/.
 wheel: $(VENV)/.ready
+	rm -f dist/vmcp-*
 	$(BIN)/python -m build
 
 # What the gateway needs at run time, as CycloneDX JSON: dist/vmcp.cdx.json.
 CYCLONEDX := cyclonedx-bom==7.5.0
-sbom:
-	rm -rf .cache/sbom && mkdir -p .cache/sbom dist
+sbom: wheel
+	rm -rf .cache/sbom && mkdir -p .cache/sbom
 	$(PYTHON) -m venv .cache/sbom/tool && .cache/sbom/tool/bin/python -m pip install --quiet $(CYCLONEDX)
 	$(PYTHON) -m venv --without-pip .cache/sbom/runtime
-	.cache/sbom/tool/bin/python -m pip --python .cache/sbom/runtime/bin/python install --quiet -c constraints.txt .
+	.cache/sbom/tool/bin/python -m pip --python .cache/sbom/runtime/bin/python install --quiet -c constraints.txt dist/vmcp-*.whl
 	.cache/sbom/tool/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
 		--output-file dist/vmcp.cdx.json .cache/sbom/runtime/bin/python
 
