@@ -92,6 +92,18 @@ def renamed_pairs(backends: dict[Era, RawBackend]) -> Iterator[dict[tuple[Era, E
         }
 
 
+@pytest.fixture(scope="session")
+def alone_pairs(backends: dict[Era, RawBackend]) -> Iterator[dict[tuple[Era, Era], Pair]]:
+    with ExitStack() as stack:
+        url = stack.enter_context(gateway_over(*backends.values(), rename=True))
+        found = {}
+        for backend in backends.values():
+            for era in Era:
+                client = stack.enter_context(raw_client(f"{url}/{backend.era.value}", era))
+                found[era, backend.era] = Pair(client, backend)
+        yield found
+
+
 each_pair = [(client, backend) for client in Era for backend in Era]
 
 
@@ -105,3 +117,8 @@ def renamed_pair(
     request: pytest.FixtureRequest, renamed_pairs: dict[tuple[Era, Era], Pair]
 ) -> Pair:
     return renamed_pairs[request.param]
+
+
+@pytest.fixture(params=each_pair, ids=lambda p: f"{p[0].value} to {p[1].value}, alone")
+def alone_pair(request: pytest.FixtureRequest, alone_pairs: dict[tuple[Era, Era], Pair]) -> Pair:
+    return alone_pairs[request.param]

@@ -39,6 +39,13 @@ def test_every_member_of_every_document_is_untouched(pair: Pair, method: str) ->
     assert shown(pair, method) == given(pair, method)
 
 
+@each_list
+def test_a_backend_at_its_own_path_is_untouched_by_those_beside_it(
+    alone_pair: Pair, method: str
+) -> None:
+    assert shown(alone_pair, method) == given(alone_pair, method)
+
+
 @pytest.mark.parametrize("method", ["tools/list", "prompts/list"])
 def test_a_rename_changes_the_name_alone(renamed_pair: Pair, method: str) -> None:
     prefix = renamed_pair.prefix
