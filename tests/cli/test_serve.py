@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Vmcp, drain, spawn
+from tests.support.authority import certificate, ec_key, plain, put
 
 FREE_PORTS = ("--port", "0", "--ops-port", "0")
 
@@ -258,3 +260,36 @@ def test_the_network_is_listened_to_where_that_is_meant(
     assert url.startswith("http://127.1:")
     who = "use the gateway" if words else "read the operations port"
     assert warned == f"everybody who reaches this address may {who}"
+
+
+def test_keys_and_certificates_are_exchanged_while_it_serves(
+    vmcp: Vmcp, file: Path, tmp_path: Path
+) -> None:
+    keys, ada, bob = tmp_path / "keys", "a" * 40, "b" * 40
+    keys.write_text(f"ada: {ada}\n")
+    old, new = (certificate(name, ec_key(name)) for name in ("old", "new"))
+    sections = {
+        "server": {"tls": put(tmp_path, old, plain(ec_key("old")))},
+        "incomingAuth": {"type": "api_key", "keysFile": "keys"},
+    }
+    file.write_text(f"{file.read_text()}{yaml.safe_dump(sections)}")
+    both = tmp_path / "both.pem"
+    both.write_text(old + new)
+
+    def listing(url: str, key: str) -> int:
+        trusted = ("--ca-file", str(both), "-H", f"Authorization: Bearer {key}")
+        return vmcp("tools", "--url", url, *trusted).code
+
+    with serving("-c", str(file)) as (process, url):
+        wait_for(process, "backend is ready")
+        before = listing(url, ada), listing(url, bob)
+        keys.write_text(f"bob: {bob}\n")
+        wait_for(process, "callers lost their credentials")
+        after = listing(url, ada), listing(url, bob)
+        put(tmp_path, new, plain(ec_key("new")))
+        wait_for(process, "the certificate is another one")
+        both.write_text(new)
+        last = listing(url, bob)
+
+    assert url.startswith("https://127.0.0.1:")
+    assert (before, after, last) == ((0, 3), (3, 0), 0)

@@ -203,3 +203,47 @@ def test_the_endpoint_does_not_lie_on_the_paths_of_the_older_transport(path: str
     [error] = refused(server(f"path: {path}, sse: true"))
 
     assert error.path == "server.path"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("10.0.0.0/8", "10.0.0.0/8"),
+        ("10.0.0.1", "10.0.0.1/32"),
+        ("FD00::/8", "fd00::/8"),
+        ("::1", "::1/128"),
+        ("*", "*"),
+    ],
+)
+def test_a_trusted_proxy_is_an_address_a_network_or_every_one(given: str, kept: str) -> None:
+    assert parse(server(f"trustedProxies: ['{given}']")).server.trusted_proxies == (kept,)
+
+
+@pytest.mark.parametrize(
+    ("given", "suggestion"),
+    [
+        ("10.0.0.1/8", "Did you mean '10.0.0.0/8'?"),
+        ("proxy.example.test", None),
+        ("10.0.0", None),
+        ("", None),
+    ],
+)
+def test_anything_else_is_no_proxy(given: str, suggestion: str | None) -> None:
+    (error,) = refused(server(f"trustedProxies: ['{given}']"))
+
+    assert error.path == "server.trustedProxies[0]"
+    assert error.message == "Is not an address of proxies."
+    assert error.suggestion == suggestion
+
+
+def test_a_certificate_comes_with_its_key() -> None:
+    (error,) = refused(server("tls: {certFile: a}"))
+
+    assert (error.path, error.message) == ("server.tls.keyFile", "Is required.")
+
+
+@pytest.mark.parametrize("path", ["/sse", "/messages", "/gw/sse", "/gw/messages"])
+def test_the_paths_of_the_older_transport_beside_the_endpoint_are_taken(path: str) -> None:
+    (error,) = refused(server(f"sse: true, path: {path}"))
+
+    assert error.message == "Is taken by the older transport: sse is on."

@@ -139,6 +139,24 @@ async def test_a_session_is_unknown_to_another_key(file: Path) -> None:
         assert await ada.tools() == ["echo"]
 
 
+async def test_a_stream_of_the_older_transport_takes_messages_of_its_own_key_alone(
+    file: Path,
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    async with gateway_of(guarded(file=file)) as served, aiohttp.ClientSession() as http:
+        sse = served.url.replace("/mcp", "/sse")
+        stream = await http.get(sse, headers=bearing(ADA).headers)
+        event = await stream.content.readuntil(b"\n\n")
+        address = sse.replace("/sse", event.decode().split("data: ")[1].strip())
+
+        statuses = [
+            (await http.post(address, data=body, headers={**JSON, **bearing(key).headers})).status
+            for key in (BOB, ADA)
+        ]
+
+    assert statuses == [404, 202]
+
+
 async def test_what_a_client_is_asked_is_answered_by_its_own_key_alone(file: Path) -> None:
     fake = SessionedFake(asks=asks)
     async with (
