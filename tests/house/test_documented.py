@@ -52,10 +52,11 @@ def test_the_page_lists_every_metric_with_its_labels_and_its_meaning() -> None:
 async def everything_happens() -> AsyncIterator[Served]:
     """Serve a gateway in which there is something to tell under every name."""
     fake = SessionedFake()
+    breaking = {"failureHandling": {"circuitBreaker": {"enabled": True}}}
     rules = {"tools": [{"workload": "a", "filter": ["echo", "nothing"]}]}
     async with (
         serving(fake),
-        gateway_of(config(fake, aggregation=rules)) as served,
+        gateway_of(config(fake, aggregation=rules, operational=breaking)) as served,
         sessioned(served.url) as old,
         stateless(served.url) as new,
     ):

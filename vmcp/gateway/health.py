@@ -14,6 +14,7 @@ from vmcp.model.health import (
     BackendHealth,
     HealthRules,
     PartialFailure,
+    Stage,
     State,
 )
 from vmcp.model.keys import ObjectKey
@@ -54,6 +55,11 @@ class Health:
         if (known := self._vitals.get(key)) is None:
             known = self._vitals[key] = Vitals(key, self._clock, self.rules, self._publish)
         return known
+
+    def failed_checks(self, key: ObjectKey) -> Mapping[Stage, int]:
+        """Return how often checks of a backend failed, by what was being done."""
+        known = self._vitals.get(key)
+        return {} if known is None else known.failed_checks
 
     def renew(self, key: ObjectKey) -> None:
         """Begin anew with a backend that is another one now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from vmcp import __version__
 from vmcp.gateway.core import Gateway
@@ -11,7 +11,7 @@ from vmcp.gateway.meter import OUTCOMES
 from vmcp.gateway.pool import Member
 from vmcp.gateway.watchers import KINDS
 from vmcp.model.backend import Backend, StdioEndpoint
-from vmcp.model.health import BackendHealth, State
+from vmcp.model.health import BackendHealth, Circuit, Stage, State
 from vmcp.model.inventory import Inventory
 from vmcp.telemetry import metrics
 from vmcp.telemetry.metrics import Distribution, Metric, Reading
@@ -28,6 +28,8 @@ def readings(gateway: Gateway) -> Iterator[Reading]:
     for backend in gateway.registry.snapshot.value.backends:
         yield from _backend(backend, known.get(backend.key))
         yield from _state(backend.name, health.get(backend.key))
+        failed = gateway.inventories.health.failed_checks(backend.key)
+        yield from _checks(backend.name, failed)
         if (member := gateway.pool.members.get(backend.key)) is not None:
             yield from _traffic(backend.name, member)
     yield from _catalog(gateway)
@@ -64,6 +66,15 @@ def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]
 def _state(name: str, health: BackendHealth | None) -> Iterator[Reading]:
     now = State.CONNECTING if health is None else health.state
     yield from _by(metrics.BACKEND_STATE, {each.value: int(each is now) for each in State}, name)
+    if health is not None and health.circuit is not None:
+        seen = health.circuit.state
+        states = {each.value: int(each is seen) for each in Circuit}
+        yield from _by(metrics.BACKEND_CIRCUIT, states, name)
+
+
+def _checks(name: str, failed: Mapping[Stage, int]) -> Iterator[Reading]:
+    counts = {each.value: failed.get(each, 0) for each in Stage if each is not Stage.CALL}
+    yield from _by(metrics.FAILED_CHECKS, counts, name)
 
 
 def _traffic(name: str, member: Member) -> Iterator[Reading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from math import ceil
@@ -58,6 +59,7 @@ class Vitals:
         self._key = key
         self._clock = clock
         self.rules = rules
+        self.failed_checks: Counter[Stage] = Counter()
         self._publish = publish
         self._state, self._since = State.CONNECTING, clock.now()
         self._failures, self._counted_at = 0, 0.0
@@ -162,6 +164,7 @@ class Vitals:
         """Take note that the backend failed a check, an attempt to connect or a list."""
         now = self._seen_at = self._clock.monotonic()
         self._last_check = self._clock.now()
+        self.failed_checks[stage] += 1
         is_news = not self._is_failing_now
         self._note(stage, failure)
         if failure.reason == _BUSY:

@@ -88,6 +88,18 @@ BACKEND_STATE = Metric(
     "1 for the state that a backend is in, 0 for the others.",
     ("backend", "state"),
 )
+BACKEND_CIRCUIT = Metric(
+    "vmcp_backend_circuit_state",
+    "gauge",
+    "1 for the state that a backend's circuit breaker is in, 0 for the others; none where it is off.",
+    ("backend", "state"),
+)
+FAILED_CHECKS = Metric(
+    "vmcp_backend_check_failures_total",
+    "counter",
+    "Checks, attempts to connect and lists that a backend failed, by what was being done.",
+    ("backend", "stage"),
+)
 BACKEND_OFFERS = Metric(
     "vmcp_backend_offers", "gauge", "How many things a backend listed last.", ("backend", "kind")
 )
@@ -157,7 +169,7 @@ SPANS = Metric(
 ALL = (
     *(BUILD, READY),
     *(CALLS, CALL_FAILURES, CALL_SECONDS, CALLS_UNDER_WAY, CALLS_PARKED),
-    *(BACKEND, BACKEND_STATE, BACKEND_OFFERS),
+    *(BACKEND, BACKEND_STATE, BACKEND_CIRCUIT, FAILED_CHECKS, BACKEND_OFFERS),
     *(CATALOG, CATALOG_SECONDS, PROBLEMS, LIST_CHANGED),
     *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS),
     *(RELOADS, LOADED),

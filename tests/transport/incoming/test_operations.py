@@ -190,6 +190,25 @@ async def test_a_call_that_a_backend_failed_counts_as_failed() -> None:
     assert backend["lastMinute"]["failuresPerSecond"] > 0
 
 
+async def test_metrics_are_read_here_and_by_no_website() -> None:
+    async with serving_one() as served:
+        app = operations(served)
+        told = await ask(app, "/metrics", accept="application/openmetrics-text")
+        foreign = await ask(app, "/metrics", origin="https://elsewhere.test")
+
+    assert told.status == 200
+    assert told.headers["content-type"].startswith("application/openmetrics-text")
+    assert b"vmcp_ready 1.0" in told.body
+    assert foreign.status == 403
+
+
+async def test_the_log_level_is_changed_here_and_by_no_other_machine() -> None:
+    async with serving_one() as served:
+        told = await ask(operations(served), "/loglevel?level=info", "POST")
+
+    assert told.status == 403
+
+
 async def test_the_live_state_names_the_revision_of_the_catalog() -> None:
     async with serving_one() as served:
         app = operations(served)
