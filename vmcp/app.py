@@ -46,7 +46,7 @@ from vmcp.net.client import HttpClient
 from vmcp.net.proxies import proxies
 from vmcp.telemetry.level import set_level
 from vmcp.telemetry.setup import Format, configure
-from vmcp.transport.incoming import crowd, front, limits, stdio
+from vmcp.transport.incoming import crowd, descriptors, front, limits, stdio
 from vmcp.transport.incoming.crowd import Crowd, bounds
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.entrance import entrance, follow
@@ -243,7 +243,8 @@ async def _serve(
     sse = HttpSse(endpoint, keeper, beside(settings.path)) if settings.sse else None
     at_door = front.Front(endpoint, settings.path, is_ready, sse)
     allowed = Latest(bounds(loaded))
-    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None, Crowd(allowed))
+    people = Crowd(allowed, descriptors.raised())
+    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None, people)
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or is_loopback(settings.ops_host)

@@ -57,7 +57,7 @@ async def door(connections: int = 9, per_client: int = 9) -> AsyncIterator[Door]
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await serve(found, scope, receive, send)
 
-    crowd = Crowd(Latest(Bounds(connections, per_client, proxies(()))))
+    crowd = Crowd(Latest(Bounds(connections, per_client, proxies(()))), 999)
     with listening("127.0.0.1", 0) as socket:
         made = server(app, 1.0, None, crowd)
         found = Door(made, socket.getsockname()[1])

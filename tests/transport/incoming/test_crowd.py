@@ -12,7 +12,7 @@ from vmcp.transport.incoming.crowd import Bounds, Crowd, client_of
 
 
 def crowd(connections: int = 100, per_client: int = 2, *trusted: str) -> Crowd:
-    return Crowd(Latest(Bounds(connections, per_client, proxies(trusted))))
+    return Crowd(Latest(Bounds(connections, per_client, proxies(trusted))), 999)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,15 @@ def test_all_together_have_so_many() -> None:
     assert [full.enter(f"192.0.2.{n}", 0) is None for n in range(3)] == [False, False, True]
 
 
+def test_half_of_the_files_that_may_be_open_are_for_clients(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    full = Crowd(Latest(Bounds(9, 9, proxies(()))), 4)
+
+    assert [full.enter("192.0.2.1", 0) is None for _ in range(3)] == [False, False, True]
+    assert caplog.records[0].__dict__["limit"] == "open files"
+
+
 def test_a_proxy_that_is_trusted_stands_for_many_clients() -> None:
     full = crowd(4, 1, "192.0.2.0/24")
 
@@ -62,7 +71,7 @@ def test_a_proxy_that_is_trusted_stands_for_many_clients() -> None:
 
 def test_new_bounds_hold_for_those_who_come(caplog: pytest.LogCaptureFixture) -> None:
     cell = Latest(Bounds(1, 1, proxies(())))
-    full = Crowd(cell)
+    full = Crowd(cell, 999)
     full.enter("192.0.2.1", 0)
 
     cell.set(Bounds(2, 2, proxies(())))

@@ -45,10 +45,12 @@ async def follow(loaded: Latest[Loaded], cell: Latest[Bounds]) -> None:
 
 
 class Crowd:
-    """Those who are connected; only numbers are kept."""
+    """Those who are connected; only numbers are kept. `descriptors` are how many files the process may open."""
 
-    def __init__(self, bounds: Latest[Bounds]) -> None:
+    def __init__(self, bounds: Latest[Bounds], descriptors: int) -> None:
         self._bounds = bounds
+        # A call of a client may need as much again at a backend.
+        self._most = max(1, descriptors // 2)
         self._by_client: Counter[str] = Counter()
         self._said_at: dict[str, float] = {}
         self.count = 0
@@ -59,6 +61,9 @@ class Crowd:
         allowed, client = self._bounds.value, client_of(peer)
         if self.count >= allowed.connections:
             self._turn_away("server.limits.connections", now)
+            return None
+        if self.count >= self._most:
+            self._turn_away("open files", now)
             return None
         is_full = self._by_client[client] >= allowed.per_client
         if is_full and not allowed.proxies.believes(peer):
