@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from ssl import SSLContext
 from typing import Any
 
 from tests.support.waiting import Journal
@@ -71,7 +72,14 @@ class Cut:
     raw: bytes
 
 
-Answer = bytes | Cut
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Bytes that are sent piece by piece as they come; at their end the connection is closed."""
+
+    parts: AsyncIterator[bytes]
+
+
+Answer = bytes | Cut | Flow
 Script = Callable[[Heard], Answer | Awaitable[Answer]]
 
 
@@ -141,9 +149,11 @@ class Scripted:
         return self.heard.having(lambda heard: heard.method == method)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """Serve for the block."""
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_HEAD_LIMIT)
+    async def serving(self, port: int = 0, tls: SSLContext | None = None) -> AsyncIterator[None]:
+        """Serve for the block, on a free port unless one is given."""
+        server = await asyncio.start_server(
+            self._connected, "127.0.0.1", port, limit=_HEAD_LIMIT, ssl=tls
+        )
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield
@@ -170,8 +180,13 @@ class Scripted:
         self.heard.add(heard)
         script = self.script.get(heard.method) or self.script.get("else") or self.behaves
         answer = script(heard)
-        if not isinstance(answer, bytes | Cut):
+        if not isinstance(answer, bytes | Cut | Flow):
             answer = await answer
+        if isinstance(answer, Flow):
+            async for part in answer.parts:
+                writer.write(part)
+                await writer.drain()
+            return False
         writer.write(answer.raw if isinstance(answer, Cut) else answer)
         await writer.drain()
         return isinstance(answer, bytes)
