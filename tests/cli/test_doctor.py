@@ -233,3 +233,32 @@ def test_a_port_that_another_program_has_fails(vmcp: Vmcp, file: Path) -> None:
     assert [step["cause"] for step in found["this machine"]["steps"] if "cause" in step] == [
         "CannotListen"
     ]
+
+
+def test_who_listens_for_everybody_and_asks_nobody_is_warned(vmcp: Vmcp, file: Path) -> None:
+    # An address of nobody: that it cannot be listened on is told as well.
+    file.write_text("backends: []\nserver: {host: 192.0.2.1, port: 4483, opsPort: 0}\n")
+
+    _, found = diagnosed(vmcp, file)
+
+    causes = [step["cause"] for step in found["this machine"]["steps"] if "cause" in step]
+    assert causes == ["LetsEverybodyIn", "CannotListen"]
+
+
+def test_our_own_certificate_and_its_key_are_looked_at(
+    vmcp: Vmcp, file: Path, tmp_path: Path
+) -> None:
+    certificate(tmp_path)
+    (tmp_path / "key.pem").chmod(0o644)
+    tls = {"certFile": "cert.pem", "keyFile": "key.pem"}
+    write(file)
+    config = json.loads(file.read_text())
+    config["server"]["tls"] = tls
+    file.write_text(json.dumps(config))
+
+    _, found = diagnosed(vmcp, file)
+
+    steps = found["this machine"]["steps"]
+    assert any("valid until 2126-01-01" in step["detail"] for step in steps)
+    warned = [step["detail"] for step in steps if step.get("cause") == "OthersMayRead"]
+    assert warned == [f"Everybody may read {tmp_path / 'key.pem'}, which holds a secret."]

@@ -77,7 +77,7 @@ def _chosen(backends: Sequence[Backend], names: Sequence[str]) -> Sequence[Backe
 
 def _machine(loaded: Loaded) -> Checkup:
     running = tuple(gateway.examine(loaded.config.server))
-    found = machine.examine(loaded, is_running=bool(running))
+    found = machine.examine(loaded, SystemClock().now(), is_running=bool(running))
     return Checkup("this machine", str(loaded.path), (*found, *running))
 
 

@@ -6,11 +6,11 @@ import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from cryptography import x509
-from cryptography.x509.oid import NameOID
 
+from vmcp.cli.checkups.certificates import described, ends_soon
 from vmcp.cli.checkups.speaking import speak
 from vmcp.cli.checkups.steps import Course, Trouble
 from vmcp.clock import Clock
@@ -34,7 +34,6 @@ from vmcp.transport.outgoing.http import HttpConnector
 from vmcp.transport.outgoing.identity import OUR_INFO
 from vmcp.transport.outgoing.pipe import HttpPipe
 
-_SOON = timedelta(days=14)
 # OpenSSL's X509_V_ERR_...: the certificate or one above it is too young, too old, or for somebody else.
 _VERIFY_CAUSES: Mapping[int, str] = {
     9: "CertificateNotYetValid",
@@ -160,40 +159,18 @@ async def _about_untrusted(route: Route, resolver: Resolver) -> str:
     try:
         made = await connected(await resolver.addresses(url.host, url.port))
         await loop.create_connection(lambda: seen, sock=made, ssl=context, server_hostname=url.host)
-        return _described(_read_certificate(seen.tls))
+        return described(_read_certificate(seen.tls))
     except (OSError, NetError, Trouble):
         return ""
     finally:
         seen.abort()
 
 
-def _described(certificate: x509.Certificate) -> str:
-    ends = certificate.not_valid_after_utc
-    names = f" for {', '.join(found)}" if (found := _names(certificate)) else ""
-    return f"Certificate{names}, issued by {_issuer(certificate)}, valid until {ends:%Y-%m-%d}."
-
-
-def _issuer(certificate: x509.Certificate) -> str:
-    for kind in (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME):
-        if found := certificate.issuer.get_attributes_for_oid(kind):
-            return str(found[0].value)
-    return "an issuer without a name"
-
-
-def _names(certificate: x509.Certificate) -> tuple[str, ...]:
-    try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
-        return ()
-    hosts = found.get_values_for_type(x509.DNSName)
-    return (*hosts, *(str(each) for each in found.get_values_for_type(x509.IPAddress)))
-
-
 def _judge(course: Course, certificate: x509.Certificate, now: datetime) -> None:
-    if certificate.not_valid_after_utc - now < _SOON:
-        course.warn("CertificateEndsSoon", _described(certificate))
+    if ends_soon(certificate, now):
+        course.warn("CertificateEndsSoon", described(certificate))
     else:
-        course.ok(_described(certificate))
+        course.ok(described(certificate))
 
 
 async def _answered(pipe: HttpPipe) -> str:

@@ -9,15 +9,11 @@ import msgspec
 
 from vmcp.cli.checkups.steps import Course
 from vmcp.model.backend import Backend
-from vmcp.model.inventory import Era, Inventory, Peer
-from vmcp.protocol.document import EMPTY
+from vmcp.model.inventory import Inventory, Peer
 from vmcp.transport.outgoing import listing
 from vmcp.transport.outgoing.speech import Speech
 
 Connect = Callable[[], AbstractAsyncContextManager[Speech]]
-
-# What each era answers to whoever asks.
-_PINGS = {Era.SESSIONED: "ping", Era.STATELESS: "server/discover"}
 
 
 async def speak(course: Course, backend: Backend, connect: Connect) -> None:
@@ -30,9 +26,8 @@ async def speak(course: Course, backend: Backend, connect: Connect) -> None:
         )
         found = await course.take("list", listed)
         _judge(course, found)
-        ping = _PINGS[speech.peer.era]
-        await course.take("ping", speech.ask(ping, EMPTY))
-        course.ok(f"Answers {ping}.")
+        await course.take("ping", speech.probe())
+        course.ok("It answers the check of its health.")
 
 
 def _described(peer: Peer) -> str:

@@ -72,7 +72,7 @@ class Course:
         except EraContradicted as error:
             self._fail("NotMcp", f"{error}.")
         except Refused as refused:
-            self._fail("InvalidAnswer", f"It refused with code {refused.code}.")
+            self._fail("CheckRefused", f"It refused with code {refused.code}.")
         except TimeoutError:
             self.late()
         raise Ended
