@@ -105,6 +105,20 @@ async def test_without_a_known_key_nothing_is_told(file: Path, headers: Mapping[
     }
 
 
+@pytest.mark.parametrize(
+    ("size", "connection"), [(10, None), (100_000, "close")], ids=["short", "long"]
+)
+async def test_nobody_unknown_keeps_us_busy_with_a_body(
+    file: Path, size: int, connection: str | None
+) -> None:
+    async with (
+        gateway_of(guarded(file=file)) as served,
+        aiohttp.ClientSession() as http,
+        http.post(served.url, data=b"x" * size) as answer,
+    ):
+        assert (answer.status, answer.headers.get("Connection")) == (401, connection)
+
+
 async def test_probes_need_no_key(file: Path) -> None:
     async with gateway_of(guarded(file=file)) as served, aiohttp.ClientSession() as http:
         for path in ("/health", "/readyz"):

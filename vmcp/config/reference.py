@@ -34,7 +34,8 @@ The keys have the names of the published runtime config of VirtualMCPServer (`sp
 Additions to it are: `backends[].stdio`, `caBundle`, `headerForward` and `sessionScope`;
 `headerValueFile` and `bearerToken` of a strategy; `prefixOnConflict`, `maxNameLength` and
 `allowDots` of `aggregation`; the log levels beside `debug`; `views`;
-`operational.accessLog`; `headersFromSecret` of `telemetry`; and `server`.
+`keysFile` of `incomingAuth`; `operational.accessLog`; `headersFromSecret` of `telemetry`; and
+`server`.
 
 ## How values are written
 

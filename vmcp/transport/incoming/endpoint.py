@@ -107,6 +107,8 @@ class Endpoint:
         async def serve(http: HttpRequest) -> None:
             if view is None or not await self._gateway.views.open(view):
                 raise Refused(404, _NO_VIEW)
+            # A view may have been waited for, and the key have been withdrawn meanwhile.
+            self._authenticate(http)
             await self._serve(http)
 
         await self.guarded(scope, receive, send, view or WHOLE, serve)
@@ -175,8 +177,11 @@ class Endpoint:
         )
         # The body is not read, and clients take no error for theirs that has no id at all.
         body = jsonrpc.response(b"null", failure.payload(), is_error=True)
-        challenge = (b"www-authenticate", CHALLENGE.encode())
-        await respond(http.send, _UNAUTHORIZED, body, [JSON, http.id_header, challenge])
+        headers = [JSON, http.id_header, (b"www-authenticate", CHALLENGE.encode())]
+        if not limits.is_short(http.headers):
+            # Whoever is not known may not keep us busy with what nobody reads.
+            headers.append(limits.CLOSE)
+        await respond(http.send, _UNAUTHORIZED, body, headers)
 
     def _check_loop(self, http: HttpRequest) -> None:
         via = http.headers.get("via")

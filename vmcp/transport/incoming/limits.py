@@ -12,6 +12,9 @@ from vmcp.transport.incoming.asgi import Receive
 
 BODY_LIMIT = 4 * 2**20
 HEADER_LIMIT = 64 * 2**10
+CLOSE = (b"connection", b"close")
+
+_SHORT = 64 * 2**10
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -114,8 +117,14 @@ async def _rest(receive: Receive, message: Mapping[str, object]) -> bytes:
     raise ClientLeft
 
 
+def is_short(headers: Mapping[str, str]) -> bool:
+    """Tell whether a body costs little although it is thrown away."""
+    announced = headers.get("content-length", "0")
+    return "transfer-encoding" not in headers and announced.isdecimal() and int(announced) <= _SHORT
+
+
 def _too_large() -> Refused:
-    return Refused(413, f"The body may have at most {BODY_LIMIT} bytes.", (b"connection", b"close"))
+    return Refused(413, f"The body may have at most {BODY_LIMIT} bytes.", CLOSE)
 
 
 @dataclass(frozen=True, slots=True)
