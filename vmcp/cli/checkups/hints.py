@@ -39,7 +39,7 @@ HINTS: Mapping[str, str] = {
     "FewOpenFiles": "Each client and each backend takes one or more: raise it, as with 'ulimit -n 65536'.",
     "OthersMayRead": "Take it from others: chmod go-rwx FILE.",
     "OthersMayWrite": "Whoever writes to it decides which commands run: chmod go-w FILE.",
-    "LetsEverybodyIn": "Give keys to clients with incomingAuth, or listen on 127.0.0.1 behind something that asks.",
+    "LetsEverybodyIn": "Give keys to clients with incomingAuth, or listen on 127.0.0.1 behind what asks.",
     "CannotListen": "Stop the program that has the port, or choose another one in 'server' of the config.",
     "ConfigReloadFailed": "The gateway goes on with the config before: 'vmcp validate' shows what is wrong.",
     "NotReady": "It is starting or stopping: 'vmcp status' shows what it waits for.",
