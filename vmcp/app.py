@@ -61,6 +61,8 @@ log = logging.getLogger(__name__)
 
 # How long calls under way may take when the process is told to end.
 _GRACE_SECONDS = 20.0
+# How long the listener may take after that, when there is nothing more to wait for.
+_CLOSING_SECONDS = 1.0
 # A call makes few objects that refer to each other in circles; looking for them less often costs little memory.
 _YOUNG_OBJECTS = 10_000
 
@@ -244,12 +246,12 @@ async def _serve(
     at_door = front.Front(endpoint, settings.path, is_ready, sse)
     allowed = Latest(bounds(loaded))
     people = Crowd(allowed, descriptors.raised())
-    main = server(at_door, _GRACE_SECONDS, shown.context if shown else None, people)
+    main = server(at_door, _CLOSING_SECONDS, shown.context if shown else None, people)
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or is_loopback(settings.ops_host)
     operations = Operations(gateway, live.reload, own_doors, shows_page=shows_page)
-    ops = server(operations, 1.0)
+    ops = server(operations, _CLOSING_SECONDS)
     async with asyncio.TaskGroup() as tasks:
         settling = tasks.create_task(_settle(gateway))
         following = [
