@@ -225,4 +225,4 @@ async def shut(main: Server) -> None:
 
 def _is_of_a_fake(task: asyncio.Task[Any]) -> bool:
     name: str = getattr(task.get_coro(), "__qualname__", "")
-    return name.startswith(("RequestHandler.", "Piped"))
+    return name.startswith(("RequestHandler.", "Piped", "Scripted."))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.gateway.builders import OK, document, peer
+from tests.gateway.builders import OK, backend, document, peer
 from tests.support.virtual_time import LoopClock
 from vmcp.gateway.health import Health
 from vmcp.gateway.ports import Reply
@@ -21,7 +21,9 @@ from vmcp.model.keys import ObjectKey
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.failures import BackendFailed
+from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.speech import Hear, NoStream
+from vmcp.transport.outgoing.supervised import SupervisedBackend
 
 LOST = BackendFailed("a", "Unreachable", "nobody is there.")
 
@@ -167,3 +169,22 @@ class FakeBackend:
 
     def resource_updated(self, _backend: ObjectKey, uri: str, params: bytes) -> None:
         self.updates.append((uri, json.loads(params)))
+
+
+@asynccontextmanager
+async def keeping(
+    world: FakeBackend, of: Backend | None = None
+) -> AsyncIterator[SupervisedBackend]:
+    """Keep the backend for the block."""
+    keeper = SupervisedBackend(of or backend("a"), world.connect, world, Errands())
+    async with running_in_place(keeper):
+        yield keeper
+
+
+@asynccontextmanager
+async def running_in_place(keeper: SupervisedBackend) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(keeper.run())
+        await asyncio.sleep(0.01)
+        yield
+        running.cancel()

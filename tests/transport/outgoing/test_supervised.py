@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
 
 from tests.gateway.builders import OK, FakeReply, backend, call_of, session_client
 from tests.support.virtual_time import in_virtual_time
-from tests.transport.outgoing.speaking import LOST, FakeBackend, FakeSpeech
+from tests.transport.outgoing.speaking import (
+    LOST,
+    FakeBackend,
+    FakeSpeech,
+    keeping,
+    running_in_place,
+)
 from vmcp.gateway.ports import Reply
 from vmcp.model.inventory import Era
 from vmcp.protocol.call import Call, Done
@@ -21,22 +25,6 @@ from vmcp.transport.outgoing.speech import EraContradicted, Refused
 from vmcp.transport.outgoing.supervised import SupervisedBackend
 
 TOOLS = "notifications/tools/list_changed"
-
-
-@asynccontextmanager
-async def keeping(world: FakeBackend) -> AsyncIterator[SupervisedBackend]:
-    keeper = SupervisedBackend(backend("a"), world.connect, world, Errands())
-    async with running_in_place(keeper):
-        yield keeper
-
-
-@asynccontextmanager
-async def running_in_place(keeper: SupervisedBackend) -> AsyncIterator[None]:
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(keeper.run())
-        await asyncio.sleep(0.01)
-        yield
-        running.cancel()
 
 
 @in_virtual_time
