@@ -8,6 +8,7 @@ import pytest
 
 from vmcp.config.errors import ConfigInvalid
 from vmcp.config.exposure import load_closed
+from vmcp.config.load import Sources
 
 KEYS = "incomingAuth: {type: api_key, keysFile: keys}"
 
@@ -30,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 def test_these_are_closed(file: Path, text: str) -> None:
     file.write_text(f"backends: []\n{text}\n")
 
-    assert load_closed(file, {}, {}).config
+    assert load_closed(Sources(file), {}).config
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "'::'", "10.0.0.1", "gw.example.test"])
@@ -38,7 +39,7 @@ def test_these_are_open_and_refused(file: Path, host: str) -> None:
     file.write_text(f"backends: []\nserver: {{host: {host}}}\n")
 
     with pytest.raises(ConfigInvalid) as invalid:
-        load_closed(file, {}, {})
+        load_closed(Sources(file), {})
 
     (error,) = invalid.value.errors
     assert (error.path, error.found) == ("server.host", repr(host.strip("'")))
@@ -49,6 +50,6 @@ def test_an_option_that_opens_it_is_told_as_one(file: Path) -> None:
     file.write_text("backends: []\n")
 
     with pytest.raises(ConfigInvalid) as invalid:
-        load_closed(file, {}, {"server": {"host": "0.0.0.0"}})
+        load_closed(Sources(file, options={"server": {"host": "0.0.0.0"}}), {})
 
     assert invalid.value.errors[0].path == "server.host (command line)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import assert_never
 from urllib.parse import urlsplit
 
@@ -11,7 +10,7 @@ from vmcp.cli import configuration, output
 from vmcp.cli.configuration import Load
 from vmcp.cli.output import TableFormat
 from vmcp.cli.stop import ExitCode, Stop
-from vmcp.config.load import Loaded
+from vmcp.config.load import Loaded, Sources
 from vmcp.discovery.static import contribution
 from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
@@ -25,29 +24,29 @@ CONFIGURED = ("name", "transport", "place", "timeout", "auth")
 FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates", "trouble")
 
 
-def check(file: Path, printed: TableFormat, load: Load) -> None:
-    """Check a config file alone and print its backends; raise Stop if something is wrong."""
-    found = contribution(_loaded(file, printed, load))
+def check(sources: Sources, printed: TableFormat, load: Load) -> None:
+    """Check a config alone and print its backends; raise Stop if something is wrong."""
+    found = contribution(_loaded(sources, printed, load))
     facts = [configured(backend) for backend in found.backends]
-    _report(file, CONFIGURED, facts, found.problems, printed)
+    _report(sources, CONFIGURED, facts, found.problems, printed)
 
 
-def check_live(file: Path, seconds: float, printed: TableFormat, load: Load) -> None:
+def check_live(sources: Sources, seconds: float, printed: TableFormat, load: Load) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
     from vmcp.cli.surveying import surveyed
 
-    found = surveyed(_loaded(file, printed, load), seconds)
+    found = surveyed(_loaded(sources, printed, load), seconds)
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
         for backend in found.snapshot.backends
     ]
-    _report(file, FARED, facts, found.problems, printed)
+    _report(sources, FARED, facts, found.problems, printed)
 
 
-def _loaded(file: Path, printed: TableFormat, load: Load) -> Loaded:
+def _loaded(sources: Sources, printed: TableFormat, load: Load) -> Loaded:
     if printed is TableFormat.JSON:
-        return configuration.read_for_programs(file, load)
-    return configuration.read(file, load=load)
+        return configuration.read_all_for_programs(sources, load)
+    return configuration.read_all(sources, load)
 
 
 def configured(backend: Backend) -> Facts:
@@ -102,7 +101,7 @@ def _auth(auth: AuthSpec) -> str:
 
 
 def _report(
-    file: Path,
+    sources: Sources,
     columns: Sequence[str],
     facts: Sequence[Facts],
     problems: Iterable[Problem],
@@ -116,7 +115,8 @@ def _report(
     if printed is TableFormat.JSON:
         output.emit_json({"ok": is_ok, "backends": facts, "problems": found})
     else:
-        output.emit(f"{file}: ok" if is_ok else f"{file}: valid, but")
+        name = ", ".join(sources.names)
+        output.emit(f"{name}: ok" if is_ok else f"{name}: valid, but")
         _tables(columns, facts, found)
     if not is_ok:
         raise Stop(_verdict(lost, len(found)), ExitCode.FAILED)

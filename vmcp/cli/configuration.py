@@ -1,41 +1,63 @@
-"""The config file of the commands that use one, and what options put over it."""
+"""The files of which commands make a config, and what options put over them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 
 from vmcp.cli import output
+from vmcp.cli.files import DEFAULT_FILE
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.errors import ConfigInvalid
 from vmcp.config.exposure import load_closed
-from vmcp.config.load import Loaded, load
+from vmcp.config.load import Loaded, Sources, load_all
 from vmcp.config.parse import Options
 
-Load = Callable[[Path, Mapping[str, str], Options], Loaded]
+Load = Callable[[Sources, Mapping[str, str]], Loaded]
 
 
 def loading(*, may_be_exposed: bool) -> Load:
     """Return what loads a config; one that lets everybody in is refused unless it may."""
-    return load if may_be_exposed else load_closed
+    return load_all if may_be_exposed else load_closed
 
 
-def read(file: Path, options: Options = MappingProxyType({}), load: Load = load) -> Loaded:
-    """Load a config file, with options in the place of some keys; raise Stop with all its errors in words."""
+def sources(
+    config: Path | None,
+    mcp_json: Sequence[Path] | None,
+    options: Options = MappingProxyType({}),
+) -> Sources:
+    """Return what the options name; without any there is the usual config file."""
+    file = DEFAULT_FILE if config is None and not mcp_json else config
+    return Sources(file, tuple(mcp_json or ()), options)
+
+
+def read(file: Path) -> Loaded:
+    """Load a config file; raise Stop with all its errors in words."""
+    return read_all(Sources(file), load_all)
+
+
+def read_for_programs(file: Path) -> Loaded:
+    """Load a config file; print its errors as JSON and raise Stop."""
+    return read_all_for_programs(Sources(file), load_all)
+
+
+def read_all(named: Sources, load: Load) -> Loaded:
+    """Load a config; raise Stop with all its errors in words."""
     try:
-        return load(file, os.environ, options)
+        return load(named, os.environ)
     except ConfigInvalid as error:
-        hint = "" if file.exists() else f"\n'vmcp init {file}' writes one to start from."
+        is_missing = named.file is not None and not named.file.exists()
+        hint = f"\n'vmcp init {named.file}' writes one to start from." if is_missing else ""
         raise Stop(f"{error}{hint}", ExitCode.USAGE) from None
 
 
-def read_for_programs(file: Path, load: Load = load) -> Loaded:
-    """Load a config file; print its errors as JSON and raise Stop."""
+def read_all_for_programs(named: Sources, load: Load) -> Loaded:
+    """Load a config; print its errors as JSON and raise Stop."""
     try:
-        return load(file, os.environ, MappingProxyType({}))
+        return load(named, os.environ)
     except ConfigInvalid as error:
         output.emit_json({"ok": False, "errors": [asdict(one) for one in error.errors]})
         raise Stop("", ExitCode.USAGE) from None

@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 DEFAULT_FILE = Path("vmcp.yaml")
-_ENDINGS = (".yaml", ".yml")
 
 
 def proposed(incomplete: str) -> list[str]:
     """Return the folders and the files of YAML that a beginning may lead to; no shell is relied on for that."""
+    return _fitting(incomplete, (".yaml", ".yml"))
+
+
+def _fitting(incomplete: str, endings: tuple[str, ...]) -> list[str]:
     folder, _, begins = incomplete.rpartition("/")
     base = f"{folder}/" if "/" in incomplete else ""
     try:
@@ -23,10 +26,34 @@ def proposed(incomplete: str) -> list[str]:
     return [
         f"{base}{each.name}{'/' if each.is_dir() else ''}"
         for each in fitting
-        if each.suffix in _ENDINGS or (each.is_dir() and not each.name.startswith("."))
+        if each.suffix in endings or (each.is_dir() and not each.name.startswith("."))
     ]
 
 
+def proposed_json(incomplete: str) -> list[str]:
+    """Return the folders and the files of JSON that a beginning may lead to."""
+    return _fitting(incomplete, (".json",))
+
+
+AnyConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help=f"The config file; {DEFAULT_FILE} unless --mcp-json is given.",
+        autocompletion=proposed,
+    ),
+]
+McpJson = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--mcp-json",
+        metavar="FILE",
+        help="A JSON file of a desktop client, whose servers are backends too; repeatable.",
+        autocompletion=proposed_json,
+    ),
+]
 ConfigFile = Annotated[
     Path,
     typer.Option(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from vmcp.cli import output
-from vmcp.cli.files import DEFAULT_FILE, ConfigFile, Insecure
+from vmcp.cli.files import AnyConfigFile, Insecure, McpJson
 from vmcp.cli.stop import ExitCode, Stop
 
 
@@ -58,7 +58,8 @@ Shape = Annotated[LogFormat, typer.Option("--log-format", help="What log lines l
 
 def serve(  # noqa: PLR0913 (each option is one)
     *,
-    config: ConfigFile = DEFAULT_FILE,
+    config: AnyConfigFile = None,
+    mcp_json: McpJson = None,
     host: Host = None,
     port: Port = None,
     ops_port: OpsPort = None,
@@ -89,7 +90,8 @@ def serve(  # noqa: PLR0913 (each option is one)
     }
     # What nobody can connect to lets nobody in.
     load = configuration.loading(may_be_exposed=stdio or insecure_anonymous)
-    loaded = configuration.read(config, options, load)
+    sources = configuration.sources(config, mcp_json, options)
+    loaded = configuration.read_all(sources, load)
     import uvloop
 
     from vmcp import app
@@ -97,7 +99,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     from vmcp.discovery.reload import LiveConfig
     from vmcp.errors import CannotListen, ExtraMissing
 
-    live = LiveConfig(partial(load, config, os.environ, options), loaded, SystemClock())
+    live = LiveConfig(partial(load, sources, os.environ), loaded, SystemClock())
     if stdio:
         from vmcp.cli.part import chosen
         from vmcp.transport.incoming.stdio import own_streams

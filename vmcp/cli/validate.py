@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vmcp.cli.files import DEFAULT_FILE, ConfigFile, Insecure
+from vmcp.cli.files import AnyConfigFile, Insecure, McpJson
 from vmcp.cli.output import TableFormat
 
 LIVE_SECONDS = 15.0
@@ -21,7 +21,8 @@ Printed = Annotated[TableFormat, typer.Option("--output", "-o", help="How to pri
 
 def validate(
     *,
-    config: ConfigFile = DEFAULT_FILE,
+    config: AnyConfigFile = None,
+    mcp_json: McpJson = None,
     live: Live = False,
     timeout: Wait = LIVE_SECONDS,
     insecure_anonymous: Insecure = False,
@@ -34,7 +35,8 @@ def validate(
     from vmcp.cli import checking, configuration
 
     load = configuration.loading(may_be_exposed=insecure_anonymous)
+    sources = configuration.sources(config, mcp_json)
     if live:
-        checking.check_live(config, timeout, printed, load)
+        checking.check_live(sources, timeout, printed, load)
     else:
-        checking.check(config, printed, load)
+        checking.check(sources, printed, load)

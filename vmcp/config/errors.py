@@ -15,7 +15,8 @@ class ConfigError:
     """One thing that is wrong with the config file, for the one who wrote it.
 
     `path` is the key as people write it (`backends[2].transport`), empty for the file as a whole.
-    `line` and `column` count from 1 and are None where the place is not in the text.
+    `line` and `column` count from 1 and are None where the place is not in the text. `file` is None for the
+    config file itself.
     """
 
     path: str
@@ -25,13 +26,15 @@ class ConfigError:
     suggestion: str | None = None
     line: int | None = None
     column: int | None = None
+    file: str | None = None
 
     def __str__(self) -> str:
         """Write the error in one line and up to three indented ones."""
         place = self.path or "the file"
         if self.line is not None:
             place += f" (line {self.line}, column {self.column})"
-        lines = [f"{place}: {self.message}"]
+        within = "" if self.file is None else f"{self.file}: "
+        lines = [f"{within}{place}: {self.message}"]
         lines += [f"    found: {self.found}"] if self.found else []
         lines += [f"    allowed: {self.allowed}"] if self.allowed else []
         lines += [f"    {self.suggestion}"] if self.suggestion else []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from vmcp.config.errors import ConfigError, ConfigInvalid
-from vmcp.config.load import Loaded, load
-from vmcp.config.parse import Options
+from vmcp.config.load import Loaded, Sources, load_all
 from vmcp.config.schema import Config
 from vmcp.model.address import is_loopback
 
@@ -17,12 +15,14 @@ def is_exposed(config: Config) -> bool:
     return config.incoming_auth.type == "anonymous" and not is_loopback(config.server.host)
 
 
-def load_closed(path: Path, environment: Mapping[str, str], options: Options) -> Loaded:
+def load_closed(sources: Sources, environment: Mapping[str, str]) -> Loaded:
     """Load a config; raise ConfigInvalid for one that is exposed, too."""
-    loaded = load(path, environment, options)
+    loaded = load_all(sources, environment)
     if is_exposed(loaded.config):
-        is_option = "host" in options.get("server", {})
-        raise ConfigInvalid(str(path), [_error(loaded.config, is_option=is_option)], loaded.files)
+        is_option = "host" in sources.options.get("server", {})
+        raise ConfigInvalid(
+            sources.names[0], [_error(loaded.config, is_option=is_option)], loaded.files
+        )
     return loaded
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
 from vmcp.clock import SystemClock
-from vmcp.config import keypair, keysfile, pem
+from vmcp.config import desktop, keypair, keysfile, pem
 from vmcp.config.backends import BackendSettings
+from vmcp.config.desktop import Added
 from vmcp.config.errors import ConfigError, ConfigInvalid
 from vmcp.config.parse import Options, parse
 from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
@@ -42,7 +43,7 @@ class Loaded:
     absolute paths of all that was read, the config first: a change of one means to load again.
     `client_certs` are shown to backends, by the paths of certificate and key. `api_keys` are those of
     `incomingAuth`, `tls` the files of `server.tls`. `waiting` names the keys of which another value is in the
-    file than the one that is in force.
+    file than the one that is in force. `sources` are the files that name backends, as they were given.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class Loaded:
     api_keys: tuple[ApiKey, ...] = ()
     tls: TlsFiles | None = None
     waiting: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def secret(self, origin: SecretOrigin) -> Secret:
         """Return the secret that an origin of the config leads to."""
@@ -75,22 +77,46 @@ class Loaded:
         return None if path is None else str(_beside(self.path, path))
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a config is made of: the config file, JSON files of desktop clients, and what stands in for keys.
+
+    Without a config file there are the servers of the others alone.
+    """
+
+    file: Path | None
+    desktop: tuple[Path, ...] = ()
+    options: Options = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files as they were given."""
+        return tuple(str(each) for each in (self.file, *self.desktop) if each is not None)
+
+
 def load(
     path: Path, environment: Mapping[str, str], options: Options = MappingProxyType({})
 ) -> Loaded:
-    """Read a config file and all that it names; raise ConfigInvalid with everything that is wrong.
+    """Read a config file alone, as `load_all` does."""
+    return load_all(Sources(path, options=options), environment)
 
-    Relative paths in the file start at its own folder. `options` stand in for keys of its sections.
+
+def load_all(sources: Sources, environment: Mapping[str, str]) -> Loaded:
+    """Read a config and all that it names; raise ConfigInvalid with everything that is wrong.
+
+    Relative paths in a file start at its own folder.
     """
-    absolute = path.absolute()
+    paths = [each for each in (sources.file, *sources.desktop) if each is not None]
+    absolute, name = paths[0].absolute(), str(paths[0])
     outside = _Outside(absolute, environment)
+    outside.files.update(each.absolute() for each in paths)
     try:
-        text = _config_text(absolute, str(path))
-        config = parse(text, name=str(path), outside=outside, options=options)
+        config = _config(sources, outside, name)
     except ConfigInvalid as invalid:
         wanted = (absolute, *sorted(outside.files - {absolute}))
-        raise ConfigInvalid(invalid.name, invalid.errors, wanted) from None
+        raise ConfigInvalid(name, invalid.errors, wanted) from None
     return Loaded(
+        sources=sources.names,
         path=absolute,
         config=config,
         secrets=MappingProxyType(outside.secrets),
@@ -100,6 +126,29 @@ def load(
         api_keys=outside.api_keys,
         tls=outside.tls,
     )
+
+
+def _config(sources: Sources, outside: _Outside, name: str) -> Config:
+    added: list[Added] = []
+    wrong: list[ConfigError] = []
+    for file in sources.desktop:
+        try:
+            text = _config_text(file.absolute(), str(file))
+        except ConfigInvalid as invalid:
+            wrong += [replace(error, file=str(file)) for error in invalid.errors]
+            continue
+        folder = file.absolute().parent
+        found, errors = desktop.read(text, str(file), folder, outside.optional)
+        added += found
+        wrong += errors
+    try:
+        own = "backends: []" if sources.file is None else _config_text(sources.file, name)
+        config = parse(own, name=name, outside=outside, options=sources.options, added=added)
+    except ConfigInvalid as invalid:
+        wrong = [*invalid.errors, *wrong]
+    if wrong:
+        raise ConfigInvalid(name, wrong)
+    return config
 
 
 class _Outside:
@@ -115,6 +164,10 @@ class _Outside:
         self.tls: TlsFiles | None = None
         self._chains: dict[str, str] = {}
         self.client_certs: dict[tuple[str, str], ClientCert] = {}
+
+    def optional(self, name: str) -> str | None:
+        """Return the value of a variable that may be absent."""
+        return self._environment.get(name)
 
     def variable(self, name: str) -> str:
         value = self._environment.get(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pydantic import ValidationError
 
 from vmcp.config import yamltext
+from vmcp.config.desktop import Added
 from vmcp.config.errors import ConfigError, ConfigInvalid, path_text
 from vmcp.config.faults import Fault, Place
 from vmcp.config.references import Outside
@@ -23,21 +25,23 @@ def parse(
     name: str = "config",
     outside: Outside | None = None,
     options: Options = MappingProxyType({}),
+    added: Sequence[Added] = (),
 ) -> Config:
     """Return the Config of a text; raise ConfigInvalid, which calls the text by `name`.
 
     Without `outside`, variables and files that the text refers to are not looked at. `options` stand in for
-    keys of sections.
+    keys of sections, `added` are backends that other files name.
     """
     try:
         tree = yamltext.read(text)
     except yamltext.MalformedYaml as error:
         raise ConfigInvalid(name, [error.error]) from None
-    found = list(tree.errors)
+    value, joined, taken = _joined(_with(options, tree.value), added, name)
+    found = [*tree.errors, *taken]
     try:
-        config = Config.model_validate(_with(options, tree.value), context=outside)
+        config = Config.model_validate(value, context=outside)
     except ValidationError as error:
-        found += [_error(fault, tree, options) for fault in faults_of(error)]
+        found += [joined.error(fault) or _error(fault, tree, options) for fault in faults_of(error)]
         raise ConfigInvalid(name, sorted(found, key=_order)) from None
     if found:
         raise ConfigInvalid(name, sorted(found, key=_order))
@@ -55,6 +59,46 @@ def _with(options: Options, value: object) -> object:
         if before is None or isinstance(before, Mapping)
     }
     return {**value, **sections}
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The backends that other files name, which come after those of the config file."""
+
+    first: int
+    added: Sequence[Added] = ()
+
+    def error(self, fault: Fault) -> ConfigError | None:
+        """Return the error of another file that a fault means, None where it is none of theirs."""
+        match fault.place:
+            case ("backends", int(at), *rest) if at >= self.first and self.added:
+                return self.added[at - self.first].error(fault, tuple(rest))
+        return None
+
+
+def _joined(
+    value: object, added: Sequence[Added], name: str
+) -> tuple[object, _Joined, list[ConfigError]]:
+    """Return a file's value with the backends of other files, and those whose names are taken."""
+    own = value.get("backends", []) if isinstance(value, Mapping) and added else None
+    if not isinstance(value, Mapping) or not isinstance(own, list):
+        return value, _Joined(0), []
+    holders = {one["name"]: name for one in own if isinstance(one, Mapping) and _is_named(one)}
+    kept: list[Added] = []
+    taken: list[ConfigError] = []
+    for one in added:
+        if (holder := holders.setdefault(one.name, one.file)) == one.file:
+            kept.append(one)
+            continue
+        message = f"The name is taken: {holder} has a server of this name."
+        fix = "Rename one of them, or disable it."
+        taken.append(one.error(Fault((), message, suggestion=fix), ()))
+    joined = {**value, "backends": [*own, *(one.backend for one in kept)]}
+    return joined, _Joined(len(own), tuple(kept)), taken
+
+
+def _is_named(backend: Mapping[str, object]) -> bool:
+    return isinstance(backend.get("name"), str)
 
 
 def _error(fault: Fault, tree: yamltext.Tree, options: Options) -> ConfigError:
@@ -78,5 +122,5 @@ def _is_given(options: Options, place: Place) -> bool:
     return len(place) > 1 and place[1] in options.get(str(place[0]), {})
 
 
-def _order(error: ConfigError) -> tuple[int, int, str]:
-    return error.line or 0, error.column or 0, error.path
+def _order(error: ConfigError) -> tuple[str, int, int, str]:
+    return error.file or "", error.line or 0, error.column or 0, error.path

@@ -42,7 +42,7 @@ class LiveConfig:
     def _loading(self, loaded: Loaded) -> Loading:
         return Loading(
             name=loaded.config.name,
-            sources=(str(loaded.path),),
+            sources=loaded.sources,
             loaded_at=self._clock.now(),
             waiting=loaded.waiting,
         )
@@ -140,4 +140,4 @@ class LiveConfig:
             )
         )
         if is_changed or before.failure is not None:
-            log.info("the config is loaded anew", extra={"file": str(loaded.path)})
+            log.info("the config is loaded anew", extra={"file": str(self._first.path)})

@@ -79,6 +79,7 @@ async def test_a_broken_config_is_told_with_all_its_errors() -> None:
             "suggestion": None,
             "line": 1,
             "column": 2,
+            "file": None,
         }
     ]
 
