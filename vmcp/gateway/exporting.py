@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from time import monotonic
 
 from vmcp import __version__
 from vmcp.clock import Clock
@@ -99,6 +100,9 @@ class Exports:
             self._metrics.add((tuple(all_readings(gateway)), self._now()))
 
     def _close(self) -> None:
-        for each in (self._spans, self._metrics):
-            if each is not None:
-                each.close(_LAST_SECONDS)
+        senders = [each for each in (self._spans, self._metrics) if each is not None]
+        last = monotonic() + _LAST_SECONDS
+        for each in senders:
+            each.end()
+        for each in senders:
+            each.close(last - monotonic())

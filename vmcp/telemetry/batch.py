@@ -60,9 +60,13 @@ class Batches(Generic[T]):
         else:
             self.lost += count
 
-    def close(self, seconds: float) -> None:
-        """Send what waits, within a bounded time."""
+    def end(self) -> None:
+        """Take no more, and send what waits."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
-        self._thread.join(seconds)
+
+    def close(self, seconds: float) -> None:
+        """Take no more, and send what waits within a bounded time."""
+        self.end()
+        self._thread.join(max(0.0, seconds))

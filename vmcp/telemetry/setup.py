@@ -22,6 +22,8 @@ Format = Literal["text", "json", "auto"]
 RECORD_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 # A group of exceptions or a chain of causes may be endless; this deep it still explains.
 DEPTH = 4
+# Made once: json.dumps makes one for each line.
+_encode = json.JSONEncoder(default=str).encode
 
 
 def configure(level: str, shape: Format, stream: TextIO) -> Sink:
@@ -58,7 +60,7 @@ class JsonLines(logging.Formatter):
         fields = {key: value for key, value in _fields(record).items() if key not in line}
         error = record.exc_info[1] if record.exc_info else None
         exception = {} if error is None else {"exception": _as_object(error, DEPTH)}
-        return json.dumps({**line, **fields, **exception}, default=str)
+        return _encode({**line, **fields, **exception})
 
 
 class TextLines(logging.Formatter):
