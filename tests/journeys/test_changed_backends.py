@@ -190,13 +190,13 @@ async def test_what_a_backend_listed_stays_where_its_new_place_is_none(back: str
         nowhere["backends"][0]["url"] = "http://127.0.0.1:1/mcp"
 
         served.apply(nowhere)
-        await until(lambda: served.status()["backends"][0].get("reason") == "Unreachable")
+        await until(lambda: served.status()["backends"][0]["state"] == "degraded")
 
         assert await caller.tools() == ["echo"]
         assert (await caller.refused("tools/call", named("echo")))["code"] == -32603
 
         served.apply(config(fake))
-        await until(lambda: served.status()["backends"][0].get("reason") is None)
+        await until(lambda: served.status()["backends"][0]["state"] == "healthy")
         await caller.ask("tools/call", named("echo"))
 
 
