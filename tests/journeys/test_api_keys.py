@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +105,22 @@ async def test_without_a_known_key_nothing_is_told(file: Path, headers: Mapping[
     }
 
 
+async def endless() -> AsyncIterator[bytes]:
+    yield b"x"
+
+
 @pytest.mark.parametrize(
-    ("size", "connection"), [(10, None), (100_000, "close")], ids=["short", "long"]
+    ("body", "connection"),
+    [(lambda: b"x" * 100_000, None), (endless, "close")],
+    ids=["bounded", "without an end"],
 )
 async def test_nobody_unknown_keeps_us_busy_with_a_body(
-    file: Path, size: int, connection: str | None
+    file: Path, body: Callable[[], Any], connection: str | None
 ) -> None:
     async with (
         gateway_of(guarded(file=file)) as served,
         aiohttp.ClientSession() as http,
-        http.post(served.url, data=b"x" * size) as answer,
+        http.post(served.url, data=body()) as answer,
     ):
         assert (answer.status, answer.headers.get("Connection")) == (401, connection)
 

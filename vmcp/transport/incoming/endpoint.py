@@ -178,7 +178,7 @@ class Endpoint:
         # The body is not read, and clients take no error for theirs that has no id at all.
         body = jsonrpc.response(b"null", failure.payload(), is_error=True)
         headers = [JSON, http.id_header, (b"www-authenticate", CHALLENGE.encode())]
-        if not limits.is_short(http.headers):
+        if not limits.is_bounded(http.headers):
             # Whoever is not known may not keep us busy with what nobody reads.
             headers.append(limits.CLOSE)
         await respond(http.send, _UNAUTHORIZED, body, headers)

@@ -14,8 +14,6 @@ BODY_LIMIT = 4 * 2**20
 HEADER_LIMIT = 64 * 2**10
 CLOSE = (b"connection", b"close")
 
-_SHORT = 64 * 2**10
-
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
@@ -117,10 +115,12 @@ async def _rest(receive: Receive, message: Mapping[str, object]) -> bytes:
     raise ClientLeft
 
 
-def is_short(headers: Mapping[str, str]) -> bool:
-    """Tell whether a body costs little although it is thrown away."""
+def is_bounded(headers: Mapping[str, str]) -> bool:
+    """Tell whether a body has an end within the limit."""
     announced = headers.get("content-length", "0")
-    return "transfer-encoding" not in headers and announced.isdecimal() and int(announced) <= _SHORT
+    if "transfer-encoding" in headers or not announced.isdecimal():
+        return False
+    return int(announced) <= BODY_LIMIT
 
 
 def _too_large() -> Refused:
