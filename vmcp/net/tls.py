@@ -8,15 +8,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from vmcp.model.backend import ClientCert
 from vmcp.net.errors import NetError
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(NamedTuple):
     """Whom we trust beside the system's roots (PEM), and the certificate that we show to who asks for one."""
 
     ca_bundle: str | None = None

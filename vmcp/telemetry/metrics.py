@@ -136,6 +136,11 @@ REFUSED = Metric(
     ("code",),
 )
 CONNECTIONS = Metric("vmcp_connections", "gauge", "Connections of clients that are open.")
+TURNED_AWAY = Metric(
+    "vmcp_connections_turned_away_total",
+    "counter",
+    "Connections for which there was no room: all together, or those of one client.",
+)
 
 RELOADS = Metric(
     "vmcp_config_reloads_total",
@@ -171,7 +176,7 @@ ALL = (
     *(CALLS, CALL_FAILURES, CALL_SECONDS, CALLS_UNDER_WAY, CALLS_PARKED),
     *(BACKEND, BACKEND_STATE, BACKEND_CIRCUIT, FAILED_CHECKS, BACKEND_OFFERS),
     *(CATALOG, CATALOG_SECONDS, PROBLEMS, LIST_CHANGED),
-    *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS),
+    *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS, TURNED_AWAY),
     *(RELOADS, LOADED),
     *(LAG, LINES_DROPPED, SPANS),
 )

@@ -34,6 +34,8 @@ _STALLED_AT_END_SECONDS = 2.0
 class Server(uvicorn.Server):
     """A server that leaves the signals to whoever started it, and looks after its connections."""
 
+    config: BoundedConfig
+
     _stalled_seconds = STALLED_SECONDS
     # What waits for clients in all; past that those who take nothing and let the most wait are cut off.
     _most_waiting_bytes = 256 * 2**20
@@ -44,8 +46,10 @@ class Server(uvicorn.Server):
         yield
 
     def readings(self) -> Iterator[Reading]:
-        """Yield how many connections are open."""
+        """Yield how many connections are open, and for how many there was no room."""
         yield Reading(metrics.CONNECTIONS, (), len(self.server_state.connections))
+        crowd = self.config.crowd
+        yield Reading(metrics.TURNED_AWAY, (), 0 if crowd is None else crowd.turned_away)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until stopped."""
