@@ -159,6 +159,17 @@ async def test_what_cannot_change_while_it_runs_waits_and_the_rest_is_applied(
     assert server.model_copy(update={"allowed_hosts": None}) == before
 
 
+async def test_other_telemetry_waits_for_a_restart_and_the_rest_is_applied(disk: Disk) -> None:
+    live = disk.live(web("a"))
+    disk.write(f"{web('b')}telemetry: {{serviceName: other}}")
+
+    await live.reload()
+
+    assert live.loaded.value.waiting == ("telemetry",)
+    assert live.loaded.value.config.telemetry.service_name is None
+    assert names(live) == ["b"]
+
+
 async def test_what_was_changed_back_waits_for_nothing(disk: Disk) -> None:
     live = disk.live(web("a"))
     disk.write(f"{web('a')}server: {{port: 5000}}")

@@ -32,11 +32,14 @@ def test_nothing_of_opentelemetry_and_prometheus_is_imported_before_it_is_wanted
     assert told.stdout == "[]\n"
 
 
-def test_without_the_extra_the_words_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["opentelemetry", "requests"])
+def test_without_the_extra_the_words_say_how_to_get_it(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [each for each in sys.modules if each.startswith("opentelemetry")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "vmcp.telemetry.otlp", raising=False)
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.setitem(sys.modules, missing, None)
 
     with pytest.raises(ExtraMissing, match=r"pip install 'vmcp\[otel\]'"):
         Exports(loaded(TRACED), SystemClock())

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import pytest
 
 from tests.journeys.pairs import BACKENDS, SESSIONED, STATELESS, client, in_both_fronts
+from tests.support.authority import certificate, ec_key, plain
 from tests.support.backends import Fake, serving
 from tests.support.clients import Client, named
 from tests.support.collector import Collector, attributes, collecting
@@ -285,3 +288,39 @@ async def test_a_call_that_is_cancelled_ends_its_span() -> None:
 
     assert [attributes(each)["error.type"] for each in spans] == ["cancelled"]
     json.dumps(attributes(spans[0]))
+
+
+async def test_headers_from_secrets_and_the_name_of_the_service_reach_a_collector_over_tls(
+    tmp_path: Path,
+) -> None:
+    key = ec_key("collector")
+    pem = certificate("collector", key)
+    (tmp_path / "cert.pem").write_text(pem)
+    (tmp_path / "key.pem").write_text(plain(key))
+    (tmp_path / "token").write_text("hunter2\n")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    with collecting(tls) as collector:
+        token = {"headerName": "Api-Key", "valueFile": str(tmp_path / "token")}
+        settings = {
+            "endpoint": collector.url,
+            "tracingEnabled": True,
+            "samplingRate": 1,
+            "caCertPath": str(tmp_path / "cert.pem"),
+            "headersFromSecret": [token],
+            "serviceName": "front",
+        }
+        fake = SessionedFake()
+        async with (
+            serving(fake),
+            gateway_of(config(fake, telemetry=settings)) as served,
+            client(STATELESS, served.url) as caller,
+        ):
+            exports = Exports(served.live.loaded.value, SystemClock())
+            async with exports.of(served.gateway):
+                await caller.ask("tools/call", named("echo"))
+
+        assert len(collector.spans()) == 2
+        assert collector.requests[0][1]["api-key"] == "hunter2"
+        assert collector.resource()["service.name"] == "front"
+        assert "hunter2" not in repr(exports.__dict__)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -63,8 +65,8 @@ def attributes(holder: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
-    """Run a collector for the block."""
+def collecting(tls: ssl.SSLContext | None = None) -> Iterator[Collector]:
+    """Run a collector for the block, over TLS where there is a context for it."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,9 +85,12 @@ def collecting() -> Iterator[Collector]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    collector.url = f"http://127.0.0.1:{server.server_address[1]}"
+    scheme = "http" if tls is None else "https"
+    collector.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
     try:
         yield collector
     finally:

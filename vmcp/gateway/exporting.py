@@ -44,7 +44,7 @@ class Exports:
         try:
             from vmcp.telemetry import otlp  # noqa: PLC0415 - whoever sends nothing does not pay for it
         except ImportError as error:
-            if not (error.name or "").startswith("opentelemetry"):
+            if (error.name or "").startswith("vmcp"):
                 raise
             raise ExtraMissing("telemetry", "otel") from None
         secret = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics.export import (
@@ -59,6 +60,15 @@ class Target:
     resource: Mapping[str, str]
 
 
+def _session(target: Target) -> requests.Session:
+    """Return what speaks HTTP; where the config names certificates, no variable of the environment does."""
+    session = requests.Session()
+    if target.ca_path is not None:
+        session.trust_env = False
+        session.proxies.update(requests.utils.get_environ_proxies(target.url))
+    return session
+
+
 class SpanSender:
     """Send batches of spans; a collector that is lost is logged once."""
 
@@ -68,6 +78,7 @@ class SpanSender:
             certificate_file=target.ca_path,
             headers=dict(target.headers),
             timeout=_TIMEOUT_SECONDS,
+            session=_session(target),
         )
         self._resource = Resource(dict(target.resource))
         self._news = _News("traces")
@@ -91,6 +102,7 @@ class MetricSender:
             certificate_file=target.ca_path,
             headers=dict(target.headers),
             timeout=_TIMEOUT_SECONDS,
+            session=_session(target),
         )
         self._resource = Resource(dict(target.resource))
         self._began_ns = began_ns
