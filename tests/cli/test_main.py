@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import ROOT, Vmcp, drain, spawn
 
 HEAVY = ("mcp", "mcp_types", "aiohttp", "pydantic", "uvicorn", "starlette", "kubernetes_asyncio")
+FOR_OTHERS = ("mcp", "mcp_types", "rich", "aiohttp", "httpx2", "opentelemetry")
 TIMES_OF_AN_EMPTY_PROGRAM = 12
 
 
@@ -30,6 +31,19 @@ def test_help_imports_nothing_heavy() -> None:
 
     assert ended.stderr == ""
     assert "Commands" in ended.stdout
+
+
+def test_serving_imports_only_what_serves() -> None:
+    program = (
+        "import sys; import vmcp.cli.main, vmcp.cli.configuration, vmcp.app;"
+        f"sys.stdout.write(', '.join(set({FOR_OTHERS!r}) & set(sys.modules)))"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert ended.stdout == ""
 
 
 def test_help_is_fast() -> None:
