@@ -1,50 +1,26 @@
-"""The composition root: puts the parts of a gateway together, runs them, and ends them in the right order."""
+"""The running process: a gateway with its listeners, and the order in which all of it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import logging
-import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from socket import socket
 
-from vmcp.catalog.lookup import Catalog
+from vmcp.assembly import running
 from vmcp.clock import SystemClock
 from vmcp.config.exposure import is_exposed
 from vmcp.config.schema import Config
 from vmcp.discovery.reload import LiveConfig
-from vmcp.discovery.source import Source
-from vmcp.discovery.static import StaticSource
 from vmcp.gateway.core import Gateway
-from vmcp.gateway.dispatch import Dispatch
 from vmcp.gateway.exporting import Exports
-from vmcp.gateway.inventories import Inventories
-from vmcp.gateway.parked import ParkedCalls
-from vmcp.gateway.pool import Pool
-from vmcp.gateway.readiness import Readiness
-from vmcp.gateway.registry import Registry
-from vmcp.gateway.rounds import first_round, next_round
-from vmcp.gateway.seal import Seal
-from vmcp.gateway.sessions import Sessions
-from vmcp.gateway.tasks import Tasks
-from vmcp.gateway.views import Views
-from vmcp.gateway.watchers import Watchers
 from vmcp.latest import Latest
 from vmcp.model.address import is_loopback
-from vmcp.model.health import State
-from vmcp.model.inventory import Inventory
-from vmcp.model.keys import ObjectKey
-from vmcp.model.problem import Problem
-from vmcp.model.snapshot import Snapshot
 from vmcp.model.view import View
 from vmcp.net import signals
-from vmcp.net.client import HttpClient
-from vmcp.net.proxies import proxies
-from vmcp.telemetry.level import set_level
 from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import crowd, descriptors, front, limits, stdio
 from vmcp.transport.incoming.crowd import Crowd, bounds
@@ -55,7 +31,6 @@ from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.operations import Operations
 from vmcp.transport.incoming.server import listening, server
 from vmcp.transport.incoming.tls import Certificate
-from vmcp.transport.outgoing.factory import make
 
 log = logging.getLogger(__name__)
 
@@ -65,75 +40,6 @@ _GRACE_SECONDS = 20.0
 _CLOSING_SECONDS = 1.0
 # A call makes few objects that refer to each other in circles; looking for them less often costs little memory.
 _YOUNG_OBJECTS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What was found when all backends were opened once."""
-
-    snapshot: Snapshot
-    catalog: Catalog
-    inventories: Mapping[ObjectKey, Inventory]
-    troubles: Mapping[ObjectKey, str]
-    problems: tuple[Problem, ...]
-
-
-@asynccontextmanager
-async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
-    """Run a gateway without its listeners for the block; backends and child processes end after it."""
-    pseudonym = f"vmcp-{secrets.token_hex(8)}"
-    clock, http = SystemClock(), HttpClient(pseudonym, proxies(environment))
-    registry = Registry()
-    inventories = Inventories(clock)
-    pool = Pool(lambda backend: make(backend, http, inventories, environment), inventories)
-    views = Views(registry.snapshot, inventories.offered)
-    watchers = Watchers(views)
-    inventories.on_update(watchers.updated)
-    pool.on_replace(watchers.replaced)
-    loaded = live.loaded.value
-    origin = loaded.config.server.seal_key_origin
-    seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
-    parked = ParkedCalls()
-    gateway = Gateway(
-        pseudonym=pseudonym,
-        loading=live.loading,
-        registry=registry,
-        inventories=inventories,
-        pool=pool,
-        views=views,
-        watchers=watchers,
-        sessions=Sessions(clock, pool, watchers),
-        parked=parked,
-        dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
-        readiness=Readiness(registry.snapshot, inventories.health.table),
-    )
-    source: Source = StaticSource(live.loaded)
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            works = [
-                tasks.create_task(work)
-                for work in (
-                    source.run(),
-                    registry.follow(source.contribution),
-                    inventories.health.run(registry.snapshot),
-                    pool.run(registry.snapshot),
-                    views.run(),
-                    watchers.run(pool.client_of),
-                    gateway.sessions.run(),
-                    parked.run(),
-                    gateway.readiness.run(views.catalog),
-                    gateway.lag.run(),
-                    _follow_logs(live, gateway),
-                )
-            ]
-            try:
-                yield gateway
-            finally:
-                await gateway.sessions.end_all()
-                for work in works:
-                    work.cancel()
-    finally:
-        await http.close()
 
 
 async def serve(
@@ -273,17 +179,6 @@ async def _serve(
             each.cancel()
 
 
-async def _follow_logs(live: LiveConfig, gateway: Gateway) -> None:
-    """Log what the config says now; its level only where it says another one than before."""
-    known = live.loaded.value.config.operational.log_level
-    async for loaded in live.loaded.changes():
-        settings = loaded.config.operational
-        gateway.accounts.log(is_on=settings.access_log)
-        if settings.log_level != known:
-            set_level(settings.log_level)
-        known = settings.log_level
-
-
 async def _settle(gateway: Gateway) -> None:
     """Spare the garbage collector what was made at the start and stays: code, settings, the first catalog."""
     await gateway.readiness.reached()
@@ -307,22 +202,3 @@ async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
             await keeper.emptied()
     except TimeoutError:
         log.warning("calls are cut off", extra={"calls": len(keeper)})
-
-
-async def survey(live: LiveConfig, environment: Mapping[str, str], seconds: float) -> Survey:
-    """Open every backend once, within a time, and return what there is."""
-    async with running(live, environment) as gateway:
-        try:
-            async with asyncio.timeout(seconds):
-                await gateway.readiness.reached()
-        except TimeoutError:
-            log.info("some backends did not answer in time", extra={"seconds": seconds})
-        snapshot, known = gateway.registry.snapshot.value, gateway.inventories.known.value
-        troubles = {
-            key: seen.last_failure.message
-            for key, seen in gateway.inventories.health.table.value.items()
-            if seen.state is not State.HEALTHY and seen.last_failure is not None
-        }
-        made = next_round(first_round(), snapshot, known, frozenset())
-        problems = tuple(sorted({*snapshot.problems, *made.problems}))
-        return Survey(snapshot, made.whole.catalog, known, troubles, problems)

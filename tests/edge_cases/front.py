@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.gateways import live_config
 from tests.support.scripted import Json, Scripted
-from vmcp import app
+from vmcp.assembly import running
 from vmcp.clock import SystemClock
 from vmcp.gateway.core import Gateway
 from vmcp.latest import Latest
@@ -210,7 +210,7 @@ async def door(
     """Run a gateway for the block, with its first lists where they are `awaited`."""
     live = live_config(config, environment)
     read = live.loaded.value
-    async with app.running(live, {}) as gateway:
+    async with running(live, {}) as gateway:
         keeper = Keeper(SystemClock())
         endpoint = Endpoint(gateway, Latest(entrance(read)), keeper)
         if awaited:

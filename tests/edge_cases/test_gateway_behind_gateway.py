@@ -20,7 +20,7 @@ from tests.support.health import failures
 from tests.support.scripted import Json, Scripted, scripted
 from tests.support.shelf import Invocation, text
 from tests.support.stateless_backend import StatelessFake
-from vmcp import app
+from vmcp.assembly import running
 from vmcp.clock import SystemClock
 from vmcp.latest import Latest
 from vmcp.transport.incoming.endpoint import Endpoint
@@ -52,7 +52,7 @@ async def served(config: Json, given: socket.socket | None = None) -> AsyncItera
     """Serve a configuration on a socket for the block."""
     with given or listening("127.0.0.1", 0) as bound:
         live = live_config(config)
-        async with app.running(live, {}) as gateway, asyncio.TaskGroup() as tasks:
+        async with running(live, {}) as gateway, asyncio.TaskGroup() as tasks:
             keeper = Keeper(SystemClock())
             endpoint = Endpoint(gateway, Latest(entrance(live.loaded.value)), keeper)
             main = server(Front(endpoint, "/mcp", lambda: True), 1.0)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.backends import Fake
 from tests.support.waiting import until
-from vmcp import app
+from vmcp.assembly import running
 from vmcp.auth.incoming import Anonymous
 from vmcp.clock import Clock, SystemClock
 from vmcp.config.load import Loaded, load
@@ -177,7 +177,7 @@ async def gateway_of(
     before = asyncio.all_tasks()
     with listening("127.0.0.1", 0) as socket:
         live = live_config(settings, environment)
-        async with app.running(live, {}) as gateway:
+        async with running(live, {}) as gateway:
             keeper = Keeper(clock or SystemClock())
             read = live.loaded.value
             at, path = Latest(entrance(read)), read.config.server.path

@@ -6,8 +6,7 @@ import asyncio
 import logging
 import os
 
-from vmcp import app
-from vmcp.app import Survey
+from vmcp.assembly import Survey, survey
 from vmcp.clock import SystemClock
 from vmcp.config.load import Loaded
 from vmcp.discovery.reload import LiveConfig
@@ -17,4 +16,4 @@ def surveyed(loaded: Loaded, seconds: float) -> Survey:
     """Return what there is within a time; the log stays silent, for the commands tell what goes wrong."""
     live = LiveConfig(lambda: loaded, loaded, SystemClock())
     logging.lastResort = logging.NullHandler()
-    return asyncio.run(app.survey(live, os.environ, seconds))
+    return asyncio.run(survey(live, os.environ, seconds))

@@ -1,4 +1,4 @@
-"""What the gateway needs from the layers around it, as Protocols; `vmcp.app` puts the real ones in."""
+"""What the gateway needs from the layers around it, as Protocols; `vmcp.assembly` puts the real ones in."""
 
 from __future__ import annotations
 
