@@ -282,6 +282,8 @@ def test_keys_and_certificates_are_exchanged_while_it_serves(
 
     with serving("-c", str(file)) as (process, url):
         wait_for(process, "backend is ready")
+        keys.write_text("ada\n")
+        wait_for(process, "the config is broken; the one before stays in force")
         before = listing(url, ada), listing(url, bob)
         keys.write_text(f"bob: {bob}\n")
         wait_for(process, "callers lost their credentials")
