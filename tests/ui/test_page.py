@@ -47,7 +47,7 @@ async def test_each_backend_shows_its_era_its_state_and_what_it_offers(page: Pag
         first, second = await page.run(cells(0)), await page.run(cells(1))
 
         assert first[0].splitlines() == ["a", "streamable-http · fake 1"]
-        assert first[1].startswith("● ready\nsince ")
+        assert first[1].startswith("● healthy\nsince ")
         assert first[2].splitlines() == ["sessioned", "2025-11-25"]
         assert first[3] == "1 tool"
         assert second[2].splitlines() == ["stateless", "2026-07-28"]
@@ -74,7 +74,7 @@ async def test_a_backend_that_is_lost_shows_why_and_recovers(page: Page) -> None
         assert "Unreachable: Backend 'a'" in (await page.run(cells(0)))[1]
 
         await a.start(a.port)
-        await page.holds(f"{cells(0)}[1].includes('● ready')")
+        await page.holds(f"{cells(0)}[1].includes('● healthy')")
 
 
 async def test_a_tool_that_is_added_appears_by_itself(page: Page) -> None:

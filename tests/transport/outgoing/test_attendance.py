@@ -17,7 +17,7 @@ from vmcp.model.health import DEFAULT_HEALTH, Stage, State
 from vmcp.model.inventory import Era
 from vmcp.protocol.call import Call, Done
 from vmcp.protocol.failures import BackendFailed
-from vmcp.transport.outgoing.speech import EraContradicted, Refused
+from vmcp.transport.outgoing.speech import EraContradicted
 
 INTERVAL = DEFAULT_HEALTH.interval_seconds
 SILENT = 3600.0
@@ -111,9 +111,9 @@ async def test_one_that_is_back_is_listed_anew() -> None:
     [
         (BackendFailed("a", "Unauthorized", "401."), State.UNAUTHENTICATED),
         (BackendFailed("a", "Overloaded", "503."), State.HEALTHY),
-        (Refused(-32603, "no"), State.DEGRADED),
+        (BackendFailed("a", "TimedOut", "too slow."), State.DEGRADED),
     ],
-    ids=["foreign", "busy", "refused"],
+    ids=["foreign", "busy", "silent"],
 )
 def test_a_check_that_fails_otherwise_leaves_the_connection(
     failure: Exception, expected: State

@@ -30,7 +30,7 @@ from vmcp.net.client import HttpClient
 from vmcp.protocol.failures import BackendFailed
 from vmcp.transport.outgoing.errands import Errands
 from vmcp.transport.outgoing.http import HttpConnector
-from vmcp.transport.outgoing.speech import EraContradicted, Refused, Speech
+from vmcp.transport.outgoing.speech import EraContradicted, Speech
 
 PROBES = {SESSIONED: "ping", STATELESS: "server/discover"}
 BOTH = pytest.mark.parametrize("era", [SESSIONED, STATELESS])
@@ -62,8 +62,9 @@ async def test_a_backend_over_http_is_asked_in_its_era(era: str) -> None:
         assert asked.header("Mcp-Session-Id") == ("session-1" if era == SESSIONED else None)
 
 
-async def test_a_server_that_does_not_know_ping_has_answered() -> None:
-    backend = Scripted(SESSIONED)
+@pytest.mark.parametrize("code", [-32601, -32603, -1])
+async def test_a_server_that_refuses_a_ping_has_answered(code: int) -> None:
+    backend = Scripted(SESSIONED, {"ping": lambda heard: error(heard, code)})
 
     async with scripted(backend), connected(backend.url) as speech:
         await speech.probe()
@@ -103,14 +104,6 @@ async def test_for_how_long_a_busy_server_wants_to_be_left_alone_is_told() -> No
             await speech.probe()
 
     assert caught.value.retry_after_seconds == 7
-
-
-async def test_a_server_that_refuses_a_ping_otherwise_is_told() -> None:
-    backend = Scripted(SESSIONED, {"ping": lambda heard: error(heard, -32603)})
-
-    async with scripted(backend), connected(backend.url) as speech:
-        with pytest.raises(Refused):
-            await speech.probe()
 
 
 async def test_what_a_stateless_server_newly_says_of_itself_is_taken() -> None:

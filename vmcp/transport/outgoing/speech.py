@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from vmcp.gateway.ports import Reply
@@ -13,7 +13,7 @@ from vmcp.model.health import Stage
 from vmcp.model.inventory import Peer
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import EMPTY
-from vmcp.protocol.failures import METHOD_NOT_FOUND, BackendFailed
+from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.jsonrpc import Notification
 
 Hear = Callable[[Notification], None]
@@ -68,7 +68,7 @@ class Speech(Protocol):
         ...
 
     async def probe(self) -> None:
-        """Find out whether the backend answers; raise Refused, BackendFailed or EraContradicted.
+        """Find out whether the backend answers; raise BackendFailed or EraContradicted.
 
         What it says of itself meanwhile is its `peer` from then on.
         """
@@ -104,12 +104,9 @@ class Speech(Protocol):
 
 
 async def ping(ask: Asking) -> None:
-    """Put a ping; a server that does not know it has answered all the same. Raise Refused or BackendFailed."""
-    try:
+    """Put a ping; a server that does not know it, or refuses it, has answered too. Raise BackendFailed."""
+    with suppress(Refused):
         await ask("ping", EMPTY)
-    except Refused as refused:
-        if refused.code != METHOD_NOT_FOUND:
-            raise
 
 
 @contextmanager

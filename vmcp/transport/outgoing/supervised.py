@@ -34,7 +34,7 @@ _GOOD_SECONDS = 60.0
 # After one that held this long it is opened again at once; one that ends sooner may end again and again.
 _HELD_SECONDS = 5.0
 # A check that fails so leaves the connection as it is: that it would be better on a new one is not said.
-_NO_LOSS = frozenset(("TimedOut", "Overloaded", "Unauthorized", "CheckRefused"))
+_NO_LOSS = frozenset(("TimedOut", "Overloaded", "Unauthorized"))
 # A call that fails so says that the connection may be gone.
 _SUSPICIOUS = frozenset(("Unreachable", "ConnectionLost", "TlsFailed", "SessionLost"))
 _OPENING = (Stage.INITIALIZE, Stage.DISCOVER, None)
@@ -192,9 +192,6 @@ class SupervisedBackend:
         except TimeoutError:
             message = f"no answer to a check within {seconds:g} s."
             failure = BackendFailed(self.backend.name, "TimedOut", message)
-        except Refused as refused:
-            message = f"it refused a check with code {refused.code}."
-            failure = BackendFailed(self.backend.name, "CheckRefused", message)
         except BackendFailed as error:
             failure = error
         else:
