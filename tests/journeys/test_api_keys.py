@@ -52,6 +52,7 @@ async def asks(invocation: Invocation) -> Json:
     return text(answer["result"]["action"])
 
 
+@pytest.mark.config_key("incomingAuth.type", "incomingAuth.keysFile")
 @in_both_fronts
 @at_both_backs
 async def test_a_key_opens_and_never_reaches_a_backend(front: str, back: str, file: Path) -> None:

@@ -109,6 +109,7 @@ async def test_a_page_in_the_network_of_the_gateway_is_let_in_where_the_browser_
     assert answer.headers["Access-Control-Allow-Private-Network"] == "true"
 
 
+@pytest.mark.config_key("server.allowedOrigins[]")
 async def test_every_real_answer_can_be_read(tmp_path: Path) -> None:
     fake = SessionedFake()
     way = Way({"Origin": PAGE, "Authorization": f"Bearer {KEY}"})

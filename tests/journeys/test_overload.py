@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from tests.journeys.pairs import backend
 from tests.support.backends import serving
@@ -41,6 +42,7 @@ async def hanging(**settings: Any) -> AsyncIterator[tuple[Served, asyncio.Event]
         await served.is_idle()
 
 
+@pytest.mark.config_key("server.limits.requests")
 async def test_past_the_most_requests_one_is_told_to_come_back_and_the_others_go_on() -> None:
     async with hanging(**LIMITED) as (served, go), stateless(served.url) as caller:
         calls = [caller.call("hang", identity=n) for n in range(2)]

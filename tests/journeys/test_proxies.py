@@ -30,6 +30,7 @@ async def status(served: Served, headers: Mapping[str, str]) -> int:
         return answer.status
 
 
+@pytest.mark.config_key("server.allowedHosts[]", "server.trustedProxies[]")
 @pytest.mark.parametrize(
     ("trusted", "served_as"),
     [(["127.0.0.0/8"], 200), (["*"], 200), (["10.0.0.0/8"], 421), ([], 421)],
@@ -96,6 +97,7 @@ async def test_a_client_of_the_older_transport_is_told_a_path_that_it_can_reach(
     assert event.startswith(f"event: endpoint\ndata: {address}?sessionId=".encode())
 
 
+@pytest.mark.config_key("server.path")
 async def test_everything_works_below_a_deeper_path() -> None:
     fake = SessionedFake()
     async with (

@@ -34,6 +34,7 @@ def settings(fake: SessionedFake, folder: Path, chain: str, key: str) -> dict[st
     return config(fake, server={"tls": put(folder, chain, key)})
 
 
+@pytest.mark.config_key("server.tls.certFile", "server.tls.keyFile")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_official_client_works_over_https(tmp_path: Path, mode: str) -> None:
     fake = SessionedFake()

@@ -123,6 +123,7 @@ async def test_clients_of_all_paths_are_served_at_once(front: str) -> None:
     assert found == [["a_echo", "b_echo"], ["echo"], ["b_echo"], ["a_echo", "b_echo"]]
 
 
+@pytest.mark.config_key("views[].description")
 @at_both_backs
 async def test_each_path_presents_itself(back: str) -> None:
     async with pair(back) as (served, _, _):

@@ -40,7 +40,8 @@ class Config(Section):
     )
 
     name: FilledText = Field(
-        default="vmcp", description="The name by which the gateway calls itself."
+        default="vmcp",
+        description="The name by which operators know the gateway: in /status, traces and sent metrics.",
     )
     backends: tuple[BackendSettings, ...] = Field(
         description="The MCP servers behind the gateway; an empty list is allowed."

@@ -7,7 +7,7 @@ _STARTER = """\
 # The config file of vmcp: one URL for many MCP servers.
 # Check it with `vmcp validate`, run it with `vmcp serve`. All keys: docs/config.md.
 
-# The name by which the gateway calls itself.
+# The name by which operators know the gateway.
 name: vmcp
 
 # The MCP servers behind the gateway. Each one needs a name, and a url or a command.
