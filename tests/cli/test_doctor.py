@@ -262,3 +262,15 @@ def test_our_own_certificate_and_its_key_are_looked_at(
     assert any("valid until 2126-01-01" in step["detail"] for step in steps)
     warned = [step["detail"] for step in steps if step.get("cause") == "OthersMayRead"]
     assert warned == [f"Everybody may read {tmp_path / 'key.pem'}, which holds a secret."]
+
+
+def test_servers_of_a_desktop_client_are_looked_at(
+    vmcp: Vmcp, tmp_path: Path, workshop_url: str
+) -> None:
+    file = tmp_path / "desktop.json"
+    file.write_text(json.dumps({"mcpServers": {"shop": {"url": workshop_url}}}))
+
+    ended = vmcp("doctor", "shop", "--mcp-json", str(file))
+    explained = vmcp("explain", "shop_add", "--mcp-json", str(file))
+
+    assert (ended.code, explained.code) == (0, 0)

@@ -34,16 +34,6 @@ def sources(
     return Sources(file, tuple(mcp_json or ()), options)
 
 
-def read(file: Path) -> Loaded:
-    """Load a config file; raise Stop with all its errors in words."""
-    return read_all(Sources(file), load_all)
-
-
-def read_for_programs(file: Path) -> Loaded:
-    """Load a config file; print its errors as JSON and raise Stop."""
-    return read_all_for_programs(Sources(file), load_all)
-
-
 def read_all(named: Sources, load: Load) -> Loaded:
     """Load a config; raise Stop with all its errors in words."""
     try:

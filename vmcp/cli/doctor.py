@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vmcp.cli import completion
-from vmcp.cli.files import DEFAULT_FILE, ConfigFile
+from vmcp.cli.files import AnyConfigFile, McpJson
 from vmcp.cli.output import TextFormat
 
 SECONDS = 15.0
@@ -30,7 +30,8 @@ Printed = Annotated[TextFormat, typer.Option("--output", "-o", help="How to prin
 def doctor(
     names: Names = None,
     *,
-    config: ConfigFile = DEFAULT_FILE,
+    config: AnyConfigFile = None,
+    mcp_json: McpJson = None,
     timeout: Wait = SECONDS,
     printed: Printed = TextFormat.TEXT,
 ) -> None:
@@ -41,6 +42,6 @@ def doctor(
 
     Exit codes: 1 a step failed (a warning is no failure), 2 the file or a name is wrong.
     """
-    from vmcp.cli import examining
+    from vmcp.cli import configuration, examining
 
-    examining.examine(config, names or (), timeout, printed)
+    examining.examine(configuration.sources(config, mcp_json), names or (), timeout, printed)

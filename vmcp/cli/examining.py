@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import assert_never
 
 from vmcp.cli import configuration, output
@@ -18,7 +17,7 @@ from vmcp.cli.output import TextFormat
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.clock import SystemClock
 from vmcp.config.faults import near
-from vmcp.config.load import Loaded
+from vmcp.config.load import Loaded, Sources, load_all
 from vmcp.discovery.static import contribution
 from vmcp.model.backend import Backend, HttpEndpoint, StdioEndpoint
 from vmcp.model.problem import Problem
@@ -44,9 +43,9 @@ class Checkup:
         return all(step.outcome is not Outcome.FAILED for step in self.steps)
 
 
-def examine(file: Path, names: Sequence[str], seconds: float, printed: TextFormat) -> None:
+def examine(named: Sources, names: Sequence[str], seconds: float, printed: TextFormat) -> None:
     """Make all checkups and print them; raise Stop when something failed."""
-    loaded = _loaded(file, printed)
+    loaded = _loaded(named, printed)
     found = contribution(loaded)
     backends = _chosen(found.backends, names)
     own = [] if names else [_machine(loaded)]
@@ -60,10 +59,10 @@ def examine(file: Path, names: Sequence[str], seconds: float, printed: TextForma
         raise Stop(f"{failed} of {len(checkups)} checkups failed.", ExitCode.FAILED)
 
 
-def _loaded(file: Path, printed: TextFormat) -> Loaded:
+def _loaded(named: Sources, printed: TextFormat) -> Loaded:
     if printed is TextFormat.JSON:
-        return configuration.read_for_programs(file)
-    return configuration.read(file)
+        return configuration.read_all_for_programs(named, load_all)
+    return configuration.read_all(named, load_all)
 
 
 def _chosen(backends: Sequence[Backend], names: Sequence[str]) -> Sequence[Backend]:

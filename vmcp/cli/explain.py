@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmcp.cli import completion
-from vmcp.cli.files import proposed
+from vmcp.cli.files import McpJson, proposed
 from vmcp.cli.operations import DEFAULT_OPS_URL, OpsUrl
 from vmcp.cli.output import TextFormat
 
@@ -34,7 +34,7 @@ File = Annotated[
 Wait = Annotated[
     float,
     typer.Option(
-        "--timeout", min=0.1, metavar="SECONDS", help="With -c: wait this long for backends."
+        "--timeout", min=0.1, metavar="SECONDS", help="With files: wait this long for backends."
     ),
 ]
 Printed = Annotated[TextFormat, typer.Option("--output", "-o", help="How to print it.")]
@@ -45,6 +45,7 @@ def explain(
     *,
     ops_url: OpsUrl = DEFAULT_OPS_URL,
     config: File = None,
+    mcp_json: McpJson = None,
     timeout: Wait = LIVE_SECONDS,
     printed: Printed = TextFormat.TEXT,
 ) -> None:
@@ -55,9 +56,11 @@ def explain(
     Exit codes: 0 clients see it, 1 they do not, 2 wrong usage, 3 no gateway answers, 4 nobody knows it (near
     names are proposed).
     """
-    from vmcp.cli import explaining
+    if config is None and not mcp_json:
+        from vmcp.cli import explaining
 
-    if config is None:
         explaining.ask(ops_url, name, printed)
-    else:
-        explaining.find_out(config, timeout, name, printed)
+        return
+    from vmcp.cli import configuration, foreseeing
+
+    foreseeing.find_out(configuration.sources(config, mcp_json), timeout, name, printed)

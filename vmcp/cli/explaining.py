@@ -1,9 +1,8 @@
-"""What `vmcp explain` tells: the answer of /explain, or of a catalog made for the purpose, in words."""
+"""What `vmcp explain` tells: the answer of /explain in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from vmcp.cli import operations, output
@@ -22,27 +21,7 @@ def ask(ops_url: str, name: str, printed: TextFormat) -> None:
     found = operations.get(ops_url, "/explain", {"name": name})
     told = operations.get(ops_url, "/status")
     troubles = {one["name"]: _trouble(one) for one in told["backends"] if one["state"] not in _WELL}
-    _tell(found, troubles, printed)
-
-
-def find_out(file: Path, seconds: float, name: str, printed: TextFormat) -> None:
-    """Open the backends of a file once and explain a name; raise Stop where clients would not see it."""
-    from vmcp.catalog.explain import explain
-    from vmcp.cli import configuration
-    from vmcp.cli.surveying import surveyed
-    from vmcp.gateway.explaining import facts
-
-    is_text = printed is TextFormat.TEXT
-    loaded = configuration.read(file) if is_text else configuration.read_for_programs(file)
-    seen = surveyed(loaded, seconds)
-    found = explain(seen.snapshot, seen.inventories, seen.catalog, name)
-    troubles = {key.name: message for key, message in seen.troubles.items()}
-    silent = {
-        backend.name: "It did not answer in time."
-        for backend in seen.snapshot.backends
-        if backend.key not in seen.inventories
-    }
-    _tell(facts(found), {**silent, **troubles}, printed)
+    tell(found, troubles, printed)
 
 
 def _trouble(backend: Facts) -> str:
@@ -51,7 +30,8 @@ def _trouble(backend: Facts) -> str:
     return f"{backend['state']}: {message}" if message else str(backend["state"])
 
 
-def _tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
+def tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
+    """Print an explanation; raise Stop where clients do not see what was asked for."""
     named = {one["backend"] for one in found["found"]} | set(found["unlisted"])
     concerned = {
         name: why.replace(f"Backend '{name}': ", "")
