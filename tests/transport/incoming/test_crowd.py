@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 
+from tests.support.gateways import loaded
+from tests.support.waiting import until
+from vmcp.config.load import Loaded
 from vmcp.latest import Latest
 from vmcp.transport.incoming.arrival import proxies
-from vmcp.transport.incoming.crowd import Bounds, Crowd, client_of
+from vmcp.transport.incoming.crowd import Bounds, Crowd, bounds, client_of, follow
 
 
 def crowd(connections: int = 100, per_client: int = 2, *trusted: str) -> Crowd:
@@ -92,3 +96,20 @@ def test_that_clients_are_turned_away_is_said_once_a_minute(
     said = [(record.message, record.__dict__["turned_away"]) for record in caplog.records]
     assert said == [("connections are turned away", 1), ("connections are turned away", 4)]
     assert caplog.records[0].__dict__["limit"] == "server.limits.connectionsPerClient"
+
+
+def limited(connections: int, *trusted: str) -> Loaded:
+    limits = {"connections": connections, "connectionsPerClient": 1}
+    return loaded({"backends": [], "server": {"limits": limits, "trustedProxies": [*trusted]}})
+
+
+async def test_the_bounds_are_those_of_the_config_that_is_in_force() -> None:
+    config = Latest(limited(5))
+    cell = Latest(bounds(config.value))
+
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(follow(config, cell))
+        assert cell.value == Bounds(5, 1, proxies(()))
+        config.set(limited(7, "192.0.2.0/24"))
+        await until(lambda: cell.value == Bounds(7, 1, proxies(["192.0.2.0/24"])))
+        following.cancel()
