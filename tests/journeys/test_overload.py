@@ -200,6 +200,7 @@ async def test_a_client_that_never_reads_its_stream_does_not_hold_up_the_end() -
             writer.transport.abort()
 
 
+@pytest.mark.config_key("server.limits.connectionsPerClient")
 async def test_connections_past_those_of_one_client_are_told_to_come_back() -> None:
     spring = Spring()
     async with spring.backend.serving():

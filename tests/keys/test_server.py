@@ -53,10 +53,11 @@ async def test_it_listens_at_the_addresses_that_are_named(tmp_path: Path) -> Non
     assert said["url"] == f"http://127.0.0.2:{port}/mcp"
 
 
-@pytest.mark.config_key("server.limits.connections", "server.limits.connectionsPerClient")
-@pytest.mark.parametrize("key", ["connections", "connectionsPerClient"])
-async def test_connections_past_the_limit_are_told_to_come_back(tmp_path: Path, key: str) -> None:
-    server = {"port": 0, "opsPort": 0, "limits": {key: 1, "connections": 1}}
+@pytest.mark.config_key("server.limits.connections")
+async def test_connections_past_the_limit_are_told_to_come_back(tmp_path: Path) -> None:
+    # Those of a proxy are not counted by address, so that the limit of all is the one that is met.
+    limits = {"connections": 1, "connectionsPerClient": 1}
+    server = {"port": 0, "opsPort": 0, "limits": limits, "trustedProxies": ["127.0.0.1"]}
     async with launched(tmp_path, **server) as said, aiohttp.ClientSession() as http:
         health = said["url"].replace("/mcp", "/health")
         _, held = await asyncio.open_connection("127.0.0.1", int(health.split(":")[2][:-7]))
