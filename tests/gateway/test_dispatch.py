@@ -35,6 +35,7 @@ from vmcp.gateway.seal import Seal
 from vmcp.gateway.tasks import Tasks
 from vmcp.gateway.views import Views
 from vmcp.latest import Latest
+from vmcp.model.health import DEFAULT_HEALTH, BreakerRules, PartialFailure, Stage
 from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era, Inventory
 from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
@@ -482,3 +483,53 @@ async def test_a_task_with_an_endless_id_is_refused() -> None:
         failure = await here.refused(call_of("tools/call", session_client(), name="a_work"))
 
         assert failure.data == {"backend": "a", "reason": "InvalidAnswer"}
+
+
+def spare(here: World, failures: int = 1) -> None:
+    """Switch the breakers on."""
+    breaker = BreakerRules(failures, open_seconds=60.0)
+    here.inventories.health.rules.set(replace(DEFAULT_HEALTH, breaker=breaker))
+    for name in here.pool.members:
+        here.inventories.vitals(name).judge()
+
+
+async def lost(_call: Call, _reply: Reply) -> Done:
+    raise BackendFailed("a", "Unreachable", "nobody is there.")
+
+
+async def test_a_backend_that_fails_again_and_again_gets_no_calls() -> None:
+    async with world(inventory("a", "tool"), inventory("b", "tool")) as here:
+        spare(here, failures=2)
+        here.client("a").act = lost
+        for _ in range(2):
+            await here.refused(call_of("tools/call", name="a_tool"))
+
+        failure = await here.refused(call_of("tools/call", name="a_tool"))
+
+        assert failure.data == {"backend": "a", "reason": "CircuitOpen", "retryAfterSeconds": 60}
+        assert len(here.client("a").calls) == 2
+        assert await here.call(call_of("tools/call", name="b_tool"))
+
+
+async def test_what_answers_a_question_goes_through_all_the_same() -> None:
+    async with world(inventory("a", "tool", era=Era.STATELESS)) as here:
+        spare(here)
+        here.client("a").act = asking(b'"its own"')
+        asked = await here.call(call_of("tools/call", request_client(), name="a_tool"))
+        here.client("a").act = lost
+        await here.refused(call_of("tools/call", request_client(), name="a_tool"))
+        here.client("a").act = asking(b'"its own"')
+        again = {"name": "a_tool", "inputResponses": {}, "requestState": asked["requestState"]}
+
+        assert await here.call(call_of("tools/call", request_client(), **again))
+
+
+async def test_lists_fail_where_they_must_be_whole_and_a_backend_is_unhealthy() -> None:
+    async with world(inventory("a", "tool"), inventory("b", "tool")) as here:
+        rules = replace(DEFAULT_HEALTH, partial_failure=PartialFailure.FAIL, unhealthy_threshold=1)
+        here.inventories.health.rules.set(rules)
+        here.inventories.failed(key("a"), Stage.PROBE, BackendFailed("a", "TimedOut", "slow."))
+
+        failure = await here.refused(call_of("tools/list"))
+
+        assert failure.data == {"reason": "BackendsUnhealthy", "backends": ["a"]}
