@@ -274,3 +274,35 @@ async def test_a_subscription_follows_its_backend_to_the_new_connection(back: st
         assert (await stream.heard(UPDATED))["params"]["uri"] == ONE
         await caller.ask("resources/unsubscribe", {"uri": ONE})
         await until(lambda: wanted(fake) == set())
+
+
+@in_both_fronts
+@at_both_backs
+async def test_no_call_is_lost_while_the_configuration_changes_again_and_again(
+    front: str, back: str
+) -> None:
+    fake, other = backend(back), backend(back)
+    ended: list[str] = []
+    is_over = asyncio.Event()
+
+    async def work(url: str, name: str) -> None:
+        async with client(front, url) as caller:
+            while not is_over.is_set():
+                ended.append(words(await caller.ask("tools/call", named(name))))
+
+    async with (
+        serving(fake, other),
+        gateway_of(config(fake, other, **with_token("0"))) as served,
+        asyncio.TaskGroup() as tasks,
+    ):
+        for name in ("a_echo", "b_echo") * 3:
+            tasks.create_task(work(served.url, name))
+        for number in range(1, 16):
+            before = len(ended)
+            served.apply(config(fake, other, **with_token(str(number))))
+            await until(lambda before=before: len(ended) > before + 12)
+        is_over.set()
+
+    assert set(ended) == {"{}"}
+    assert served.gateway.pool._leaving == []
+    assert {"1", "15"} <= set(tokens(fake))
