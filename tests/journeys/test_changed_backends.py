@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -306,3 +309,58 @@ async def test_no_call_is_lost_while_the_configuration_changes_again_and_again(
     assert set(ended) == {"{}"}
     assert served.gateway.pool._leaving == []
     assert {"1", "15"} <= set(tokens(fake))
+
+
+# Its call waits for somebody who opens the pipe that it is given; both tell what is in its environment.
+SERVER = """
+import json, os, sys
+
+def answer(identity, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": identity, "result": result}), flush=True)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked["method"], asked.get("params", {})
+    if method == "initialize":
+        info = {"name": "s", "version": "1"}
+        version = params["protocolVersion"]
+        answer(asked["id"], {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
+    elif method == "tools/list":
+        schema = {"type": "object"}
+        answer(asked["id"], {"tools": [{"name": n, "inputSchema": schema} for n in ("slow", "word")]})
+    elif method == "tools/call":
+        if params["name"] == "slow":
+            open(os.environ["PIPE"]).read()
+        answer(asked["id"], {"content": [{"type": "text", "text": os.environ["WORD"]}]})
+    elif "id" in asked:
+        error = {"code": -32601, "message": "Method not found"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+"""
+
+
+async def test_a_process_ends_when_its_calls_have_and_the_next_one_serves_meanwhile(
+    tmp_path: Path,
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def told(word: str) -> dict[str, Any]:
+        env = {"PIPE": str(pipe), "WORD": word}
+        stdio = {"command": sys.executable, "args": ["-c", SERVER], "env": env}
+        return {"backends": [{"name": "a", "stdio": stdio}], "aggregation": PLAIN}
+
+    async with gateway_of(told("one")) as served, sessioned(served.url) as caller:
+        call = caller.call("slow")
+        await until(lambda: served.status()["backends"][0]["calls"])
+
+        served.apply(told("two"))
+        await until(lambda: served.gateway.pool._leaving)
+        assert words(await caller.ask("tools/call", named("word"))) == "two"
+        assert served.gateway.pool._leaving
+        await asyncio.to_thread(pipe.write_text, "go on")
+
+        assert words((await (await call).end())["result"]) == "one"
+        await until(lambda: not served.gateway.pool._leaving)
+
+
+PLAIN = {"conflictResolutionConfig": {"prefixOnConflict": True}}
