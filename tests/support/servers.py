@@ -84,15 +84,16 @@ def started(
     *,
     env: Mapping[str, str] | None = None,
     stdout: int | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> Iterator[Process]:
     """Start a program in a process group of its own; end the group when the block ends.
 
-    Its stdout is kept with its stderr, unless `stdout` is subprocess.PIPE.
+    Its stdout is kept with its stderr, unless `stdout` is subprocess.PIPE; `stderr` may go elsewhere.
     """
     with tempfile.TemporaryDirectory(prefix="vmcp-test-") as place:
         log = Path(place) / "output"
         with log.open("wb") as output:
-            popen = _start(argv, env=env or {}, stdout=stdout or output, stderr=output)
+            popen = _start(argv, env=env or {}, stdout=stdout or output, stderr=stderr or output)
         process = Process(name, popen, log)
         try:
             yield process
@@ -124,7 +125,11 @@ def fixture_server(era: str = "both") -> Iterator[str]:
 
 @contextmanager
 def run_gateway(
-    config_text: str, *, arguments: Sequence[str] = (), env: Mapping[str, str] | None = None
+    config_text: str,
+    *,
+    arguments: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> Iterator[Gateway]:
     """Start `vmcp serve` with this configuration and wait until it is ready.
 
@@ -136,7 +141,7 @@ def run_gateway(
         path = Path(place) / "vmcp.yaml"
         path.write_text(yaml.safe_dump(config | {"server": server}, sort_keys=False))
         argv = [sys.executable, "-m", "vmcp", "serve", "--config", str(path), *arguments]
-        with started("vmcp serve", argv, env=env) as process:
+        with started("vmcp serve", argv, env=env, stderr=stderr) as process:
             wait_until_ready(process, server["port"])
             yield _gateway(server, process)
 
