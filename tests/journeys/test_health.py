@@ -112,6 +112,7 @@ async def test_a_backend_that_hangs_when_it_is_checked_heals_and_keeps_nobody(er
 
         told = await fares(served, "unhealthy", 1)
         assert told["lastFailure"]["reason"] == "TimedOut"
+        await served.shows("a_echo")
         assert await caller.tools() == ["a_echo"]
         assert words(await caller.ask("tools/call", named("a_echo"))) == "echo"
 
