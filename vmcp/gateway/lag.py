@@ -31,3 +31,8 @@ class Lag:
     def value(self) -> Distribution:
         """What was measured so far."""
         return Distribution(tuple(self._counts), self._total)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks the loop has now."""
+        return len(asyncio.all_tasks())

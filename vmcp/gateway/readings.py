@@ -36,6 +36,7 @@ def readings(gateway: Gateway) -> Iterator[Reading]:
     yield from _clients(gateway)
     yield from _config(gateway)
     yield Reading(metrics.LAG, (), gateway.lag.value)
+    yield Reading(metrics.TASKS, (), gateway.lag.tasks)
     yield Reading(metrics.LINES_DROPPED, (), dropped_lines())
     spans = gateway.accounts.spans
     sent, lost = (0, 0) if spans is None else (spans.sent, spans.lost)

@@ -161,6 +161,7 @@ LAG = Metric(
     (),
     LAG_BOUNDS,
 )
+TASKS = Metric("vmcp_event_loop_tasks", "gauge", "Tasks of the event loop that have not ended.")
 LINES_DROPPED = Metric(
     "vmcp_log_lines_dropped_total", "counter", "Log lines that could not be written."
 )
@@ -178,7 +179,7 @@ ALL = (
     *(CATALOG, CATALOG_SECONDS, PROBLEMS, LIST_CHANGED),
     *(SESSIONS, STREAMS, WATCHED, REQUESTS_OPEN, REFUSED, CONNECTIONS, TURNED_AWAY),
     *(RELOADS, LOADED),
-    *(LAG, LINES_DROPPED, SPANS),
+    *(LAG, TASKS, LINES_DROPPED, SPANS),
 )
 
 # What prometheus-client tells of the process, where there is a /proc.
