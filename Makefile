@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-ui check lint types layers conformance bench wheel sbom clean
+.PHONY: demo test test-ui check lint types layers conformance bench soak wheel sbom clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 # BENCH takes the options of benchmarks/bench.py, such as BENCH="--quick --check".
 bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.bench $(BENCH)
+
+# Mixed traffic of both eras while backends die, the config is reloaded and clients vanish; SOAK_SECONDS=60 for a shorter one.
+SOAK_SECONDS ?= 600
+soak: $(VENV)/.ready
+	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/python -m tests.soak.run
 
 $(VENV)/.bench-ready: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'

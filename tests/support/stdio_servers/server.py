@@ -157,6 +157,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--no-subscribe", action="store_true", help="there are no updates of resources"
     )
+    parser.add_argument("--name", default="", help="by which its process can be found")
     parser.add_argument("--say", default="", help="what is written to stdout at first")
     return parser.parse_args()
 
