@@ -15,6 +15,10 @@ from vmcp.catalog.problems import duplicated, shown
         pytest.param("a\nb\x1b[31m", r"'a\nb\x1b[31m'", id="control characters"),
         pytest.param("a\ud800", r"'a\ud800'", id="lone surrogate"),
         pytest.param("x" * 1000, f"'{'x' * 128}...'", id="long"),
+        pytest.param("https://h/a?key=b", "'https://h/a?...'", id="query"),
+        pytest.param("db://me:word@h/a@b", "'db://me:...@h/a@b'", id="password"),
+        pytest.param("https://h/{a}{?b}", "'https://h/{a}{?b}'", id="template"),
+        pytest.param("what?", "'what?'", id="no URI"),
     ],
 )
 def test_a_foreign_name_takes_one_printable_line(name, expected) -> None:

@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_told_with_all_other_errors(folder: Folder) -> No
     text = """
     backends:
       - {name: a, url: 'https://h', caBundlePath: ca}
-      - {name: b, url: 'https://h', caBundlePath: missing}
+      - {name: b, url: 'https://h', caBundlePath: ./missing}
       - {name: c, transport: sse, stdio: {command: x, cwd: nowhere, env: {A: {valueEnv: NO}}}}
       - {name: d, url: 'https://h', headerForward: {addHeadersFromSecret: [
           {headerName: X, valueFile: empty}, {headerName: Y, valueEnv: EMPTY}]}}
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_told_with_all_other_errors(folder: Folder) -> No
 
     assert [(error.path, error.message) for error in found] == [
         ("backends[0].caBundlePath", "The file ca holds no PEM certificate."),
-        ("backends[1].caBundlePath", "The file missing does not exist."),
+        ("backends[1].caBundlePath", "The file ./missing does not exist."),
         ("backends[2].transport", "This transport needs the key url."),
         ("backends[2].stdio.cwd", "The folder nowhere does not exist."),
         ("backends[2].stdio.env.A.valueEnv", "The environment variable NO is not set."),
@@ -273,3 +273,49 @@ def test_nothing_secret_shows_when_what_was_loaded_is_printed(folder: Folder) ->
 
     assert "s3cret" not in repr(loaded)
     assert "s3cret" not in str(loaded)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("tokenEnv", "GITHUB_TOKEN2", "The environment variable GITHUB_TOKEN2 is not set."),
+        (
+            "tokenEnv",
+            "ghp_Ab12",
+            "The environment variable that it names (not shown) is not set.",
+        ),
+        ("tokenFile", "/run/secrets/Token", "The file /run/secrets/Token does not exist."),
+        ("tokenFile", "token.txt", "The file token.txt does not exist."),
+        ("tokenFile", "ghp_Ab12", "The file that it names (not shown) does not exist."),
+        (
+            "tokenFile",
+            "x" * 300,
+            "The file that it names (not shown) cannot be read: File name too long.",
+        ),
+    ],
+)
+def test_what_may_be_the_secret_itself_is_not_repeated(
+    folder: Folder, key: str, value: str, said: str
+) -> None:
+    [error] = folder.refuse(bearer(f"{key}: {value}"))
+
+    assert error.message == said
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        ("{tokenEnvv: A}", "Is no key that is known here."),
+        ("{ghp_Ab12: A}", "Holds a key that is no name."),
+        ("{ghp_Ab12: }", "Holds a key that is no name."),
+    ],
+)
+def test_a_key_beside_secrets_is_repeated_where_it_is_near_one_that_is_known(
+    folder: Folder, token: str, said: str
+) -> None:
+    strategy = f"{{type: bearer_token, bearerToken: {token}}}"
+
+    found = folder.refuse(f"backends: []\noutgoingAuth: {{default: {strategy}}}")
+
+    assert said in [error.message for error in found]
+    assert "ghp_Ab12" not in str(found)

@@ -100,13 +100,13 @@ def test_what_cannot_be_served_with_is_an_error(
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    (tmp_path / "vmcp.yaml").write_text("backends: []\nserver: {tls: {certFile: a, keyFile: b}}")
+    (tmp_path / "vmcp.yaml").write_text("backends: []\nserver: {tls: {certFile: a.pem, keyFile: b.pem}}")
 
     with pytest.raises(ConfigInvalid) as invalid:
         load(tmp_path / "vmcp.yaml", {})
 
     said = [(error.path, error.message) for error in invalid.value.errors]
     assert said == [
-        ("server.tls.certFile", "The file a does not exist."),
-        ("server.tls.keyFile", "The file b does not exist."),
+        ("server.tls.certFile", "The file a.pem does not exist."),
+        ("server.tls.keyFile", "The file b.pem does not exist."),
     ]

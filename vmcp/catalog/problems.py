@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from vmcp.catalog.entries import Entry, Kind, Offer
 from vmcp.model.backend import Backend
 from vmcp.model.keys import ObjectKey
@@ -11,15 +13,29 @@ from vmcp.model.problem import Problem
 RULES_KEY = ObjectKey("config", "aggregation")
 
 _LONGEST_SHOWN = 128
+_PASSWORD = re.compile(r"^([^/@]*?):[^/@]*@")
+# In a template the mark stands within braces.
+_QUERY = re.compile(r"(?<!\{)\?.*", re.DOTALL)
 
 
 def shown(name: str) -> str:
-    """Return a name that others gave, in quotes, fit for one line of a log or a terminal."""
+    """Return a name that others gave, in quotes, fit for one line of a log or a terminal.
+
+    Of a URI the password and the query are left out: it goes to the log.
+    """
+    name = _without_keys(name)
     if name.isprintable() and len(name) <= _LONGEST_SHOWN:
         return f"'{name}'"
     cut = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
     safe = [char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut]
     return f"'{''.join(safe)}'"
+
+
+def _without_keys(name: str) -> str:
+    scheme, mark, rest = name.partition("://")
+    if not mark:
+        return name
+    return scheme + mark + _QUERY.sub("?...", _PASSWORD.sub(r"\1:...@", rest))
 
 
 def subject(kind: Kind, own_name: str, backend_name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ Facts = Mapping[str, object]
 
 CONFIGURED = ("name", "transport", "place", "timeout", "auth")
 FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates", "trouble")
+# What parts of paths usually look like; others may be keys, as some services have them in their URLs.
+_PLAIN = re.compile(r"[a-z._-]{0,20}|v[0-9]{1,3}")
 
 
 def check(sources: Sources, printed: TableFormat, load: Load) -> None:
@@ -79,13 +82,19 @@ def fared(backend: Backend, inventory: Inventory | None, trouble: str | None) ->
 def _place(endpoint: Endpoint) -> str:
     match endpoint:
         case HttpEndpoint():
-            # A query may hold a key.
-            return urlsplit(endpoint.url)._replace(query="").geturl()
+            return _without_keys(endpoint.url)
         case StdioEndpoint():
             # So may arguments.
             return endpoint.command
         case _:
             assert_never(endpoint)
+
+
+def _without_keys(url: str) -> str:
+    """Return a URL without its query, and without those parts of its path that may be a key."""
+    parts = urlsplit(url)
+    named = [each if _PLAIN.fullmatch(each) else "..." for each in parts.path.split("/")]
+    return parts._replace(path="/".join(named), query="").geturl()
 
 
 def _auth(auth: AuthSpec) -> str:

@@ -41,6 +41,7 @@ _OF_HTTP = ("caBundle", "caBundlePath", "clientCert", "headerForward", "sessionS
 class EnvReference(Section):
     """The value of a child's environment variable, kept outside the config file."""
 
+    holds_secrets: ClassVar[bool] = True
     exactly_one: ClassVar[tuple[str, ...]] = ("valueEnv", "valueFile")
 
     value_env: Annotated[VariableName, variable(env_complaint)] | None = Field(
@@ -88,6 +89,7 @@ class StdioSettings(Section):
 class SecretHeaderSettings(Section):
     """A header whose value is kept outside the config file."""
 
+    holds_secrets: ClassVar[bool] = True
     exactly_one: ClassVar[tuple[str, ...]] = ("valueEnv", "valueFile")
 
     header_name: HeaderName = Field(description="The name of the header.")

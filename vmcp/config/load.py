@@ -15,7 +15,14 @@ from vmcp.config.backends import BackendSettings
 from vmcp.config.desktop import Added
 from vmcp.config.errors import ConfigError, ConfigInvalid
 from vmcp.config.parse import Options, parse
-from vmcp.config.references import FromEnv, FromFile, SecretOrigin, Unreadable
+from vmcp.config.references import (
+    FromEnv,
+    FromFile,
+    SecretOrigin,
+    Unreadable,
+    file_text,
+    variable_text,
+)
 from vmcp.config.schema import Config
 from vmcp.model.apikey import ApiKey
 from vmcp.model.backend import ClientCert
@@ -151,6 +158,10 @@ def _config(sources: Sources, outside: _Outside, name: str) -> Config:
     return config
 
 
+class _Unfound(Unreadable):
+    """There is no such file, so that its path may be anything."""
+
+
 class _Outside:
     """Reads what the config refers to, and keeps it."""
 
@@ -172,7 +183,7 @@ class _Outside:
     def variable(self, name: str) -> str:
         value = self._environment.get(name)
         if value is None:
-            raise Unreadable(f"The environment variable {name} is not set.")
+            raise Unreadable(f"{variable_text(name)} is not set.")
         # Bytes that are no UTF-8 come as lone surrogates, which nothing can send.
         if any("\udc80" <= character <= "\udcff" for character in value):
             raise Unreadable(f"The environment variable {name} is not UTF-8.")
@@ -267,6 +278,8 @@ class _Outside:
         self.files.add(absolute)
         try:
             text = _content(absolute, limit).decode("utf-8-sig")
+        except _Unfound as error:
+            raise Unreadable(f"{file_text(path)} {error}.") from None
         except Unreadable as error:
             raise Unreadable(f"The file {path} {error}.") from None
         except UnicodeDecodeError:
@@ -296,12 +309,16 @@ def _content(path: Path, limit: int) -> bytes:
     """Return what a regular file holds; raise Unreadable with the rest of a sentence about it."""
     try:
         # Opening a pipe would wait for its writer, so the kind is looked at first.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise Unreadable("is a folder, a pipe or a device, and no regular file")
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise _Unfound("does not exist") from None
+    except OSError as error:
+        raise _Unfound(f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        raise Unreadable("is a folder, a pipe or a device, and no regular file")
+    try:
         with path.open("rb") as file:
             content = file.read(limit + 1)
-    except FileNotFoundError:
-        raise Unreadable("does not exist") from None
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     if len(content) > limit:

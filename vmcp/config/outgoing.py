@@ -44,6 +44,7 @@ _KEYS: Mapping[str, str] = {
 class HeaderInjectionSettings(Section):
     """One header with a secret value, sent with each request to the backend."""
 
+    holds_secrets: ClassVar[bool] = True
     exactly_one: ClassVar[tuple[str, ...]] = (
         "headerValue",
         "headerValueEnv",
@@ -70,6 +71,7 @@ class HeaderInjectionSettings(Section):
 class BearerTokenSettings(Section):
     """A token that is sent as `Authorization: Bearer <token>`."""
 
+    holds_secrets: ClassVar[bool] = True
     exactly_one: ClassVar[tuple[str, ...]] = ("tokenEnv", "tokenFile")
 
     token_env: Annotated[VariableName, variable(token_complaint)] | None = Field(

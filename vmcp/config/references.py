@@ -21,6 +21,9 @@ Complaint = Callable[[str], str | None]
 
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _MIN_SEAL_KEY_LENGTH = 32
+# What names and paths usually look like; any other text may be the secret itself, put in the wrong place.
+_USUAL_NAME = re.compile(r"_?[A-Z]{1,24}[0-9]{0,3}(_[A-Z]{0,24}[0-9]{0,3})*")
+_USUAL_PATH = re.compile(r"\.{0,2}/[^\n]*|[^\n]+\.[a-z]{1,5}")
 
 
 class Unreadable(Exception):
@@ -147,6 +150,20 @@ def no_complaint(value: str) -> str | None:  # noqa: ARG001
 def env_complaint(value: str) -> str | None:
     """Return what is wrong with a secret for a child's environment, None if nothing is."""
     return None if value else "is empty"
+
+
+def variable_text(name: str) -> str:
+    """Return how a message tells of a variable that there is not."""
+    return _told("The environment variable", name, _USUAL_NAME)
+
+
+def file_text(path: str) -> str:
+    """Return how a message tells of a file that there is not."""
+    return _told("The file", path, _USUAL_PATH)
+
+
+def _told(what: str, name: str, usual: re.Pattern[str]) -> str:
+    return f"{what} {name}" if usual.fullmatch(name) else f"{what} that it names (not shown)"
 
 
 def origin(inline: Secret | None, name: str | None, path: str | None) -> SecretOrigin:

@@ -41,7 +41,8 @@ def _constrain(schema: dict[str, Any], section: type[Section]) -> None:
 class Section(BaseModel):
     """A mapping of the config file: camelCase in the file, snake_case here.
 
-    `later` names keys that are known, but not implemented; of those in `exactly_one` one is given.
+    `later` names keys that are known, but not implemented; of those in `exactly_one` one is given. Where a
+    mapping `holds_secrets`, a key that is none may be a value and is not repeated.
     """
 
     model_config = ConfigDict(
@@ -54,6 +55,7 @@ class Section(BaseModel):
 
     later: ClassVar[frozenset[str]] = frozenset()
     exactly_one: ClassVar[tuple[str, ...]] = ()
+    holds_secrets: ClassVar[bool] = False
 
     @classmethod
     def faults(cls, given: Mapping[str, object]) -> Iterator[Fault]:  # noqa: ARG003
@@ -78,7 +80,11 @@ class Section(BaseModel):
             raise _invalid(cls, [what])
         empty = [key for key, value in given.items() if value is None]
         filled = {key: value for key, value in given.items() if value is not None}
-        found = [*map(_empty, empty), *_choice_faults(cls, filled), *cls.faults(filled)]
+        found = [
+            *(_empty(cls, key) for key in empty),
+            *_choice_faults(cls, filled),
+            *cls.faults(filled),
+        ]
         try:
             section = build(filled)
         except ValidationError as error:
@@ -111,12 +117,18 @@ def _without_echo(faults: Sequence[Fault], empty: Sequence[str]) -> list[Fault]:
     return [one for one in faults if one.place[:1] not in {(key,) for key in empty} or one.found]
 
 
-def _empty(key: str) -> Fault:
-    if not is_showable_key(key):
+def _empty(section: type[Section], key: str) -> Fault:
+    if not _is_showable(section, key):
         return _odd_key()
     return Fault(
         (key,), "Has no value.", found="nothing", suggestion="Give it a value or delete the key."
     )
+
+
+def _is_showable(section: type[Section], key: str) -> bool:
+    if section.holds_secrets:
+        return key in section.keys() or near(key, section.keys()) is not None  # noqa: SIM118
+    return is_showable_key(key)
 
 
 def _odd_key() -> Fault:
@@ -181,7 +193,7 @@ def _unknown(section: type[Section], key: str) -> Fault:
             "Is known, but not implemented in this version.",
             suggestion="Delete the key if you can do without what it asks for.",
         )
-    if not is_showable_key(key):
+    if not _is_showable(section, key):
         return _odd_key()
     return Fault(
         (key,),

@@ -18,11 +18,12 @@ class Noise:
         self._left_out = 0
 
     def heard(self, line: bytes) -> None:
-        """Take a line that is no message; the first one is logged."""
+        """Take a line that is no message; of the first one it is logged that it came, at debug what it is."""
         self._lines += 1
         if self._lines == 1:
-            extra = {"backend": self._backend, "line": shown(line)}
+            extra = {"backend": self._backend}
             log.warning("backend wrote something to stdout that is no message", extra=extra)
+            log.debug("backend wrote to stdout", extra={**extra, "line": shown(line)})
 
     def left_out(self, method: str) -> None:
         """Take a notification that concerned no call in flight, or came faster than it was taken."""
