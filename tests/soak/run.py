@@ -109,7 +109,7 @@ class Soak:
     async def _measured(self, config: Path) -> None:
         warm = min(30.0, self._seconds / 4)
         await self._traffic(config, warm)
-        await asyncio.sleep(_SETTLE_SECONDS)
+        await self._settled()
         self.found.before = await self._metrics()
         prober = await Prober.start(f"{self._url}/health")
         looking = asyncio.get_running_loop().create_task(self._look())
@@ -117,8 +117,14 @@ class Soak:
         self.found.lateness = await prober.end()
         self._is_over = True
         await looking
-        await asyncio.sleep(_SETTLE_SECONDS)
+        await self._settled()
         self.found.after = await self._metrics()
+
+    async def _settled(self) -> None:
+        """Wait until all backends are there and nobody does anything."""
+        for ship in self._ships:
+            await self._bring_back(ship)
+        await asyncio.sleep(_SETTLE_SECONDS)
 
     async def _traffic(self, config: Path, seconds: float) -> None:
         traffic = Traffic(f"{self._url}/mcp", self._ships)
@@ -133,8 +139,6 @@ class Soak:
             traffic.stop()
             for trouble in troubles:
                 trouble.cancel()
-        for ship in self._ships:
-            await self._bring_back(ship)
 
     async def _kill_and_restart(self) -> None:
         mortal = [ship for ship in self._ships if ship.is_mortal]
