@@ -100,7 +100,9 @@ def test_what_cannot_be_served_with_is_an_error(
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    (tmp_path / "vmcp.yaml").write_text("backends: []\nserver: {tls: {certFile: a.pem, keyFile: b.pem}}")
+    (tmp_path / "vmcp.yaml").write_text(
+        "backends: []\nserver: {tls: {certFile: a.pem, keyFile: b.pem}}"
+    )
 
     with pytest.raises(ConfigInvalid) as invalid:
         load(tmp_path / "vmcp.yaml", {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,9 +18,17 @@ Schema = Mapping[str, Any]
 
 
 def keys() -> set[str]:
-    """Return each key that holds a value, with the path to it: `a.b`, `a[].b`, `a.*.b`."""
+    """Return each key that may hold one value or another, with the path to it: `a.b`, `a[].b`, `a.*.b`."""
+    return {path for path, found in values().items() if not any("const" in each for each in found)}
+
+
+def values() -> Mapping[str, Sequence[Schema]]:
+    """Return what each key may hold, by the path to it."""
     schema = json_schema()
-    return {path for path, value in _values(schema, "", schema["$defs"]) if "const" not in value}
+    found: dict[str, list[Schema]] = {}
+    for path, value in _values(schema, "", schema["$defs"]):
+        found.setdefault(path, []).append(value)
+    return found
 
 
 def _values(value: Schema, path: str, sections: Schema) -> Iterator[tuple[str, Schema]]:

@@ -73,7 +73,7 @@ class StdioSettings(Section):
     """A command that the gateway starts and speaks to over standard input and output."""
 
     command: FilledText = Field(description="The program: a name on PATH, or a path.")
-    args: tuple[Text, ...] = Field(default=(), description="Its arguments.")
+    args: tuple[Text, ...] = Field(default=(), repr=False, description="Its arguments.")
     env: Annotated[Mapping[str, EnvValue], by_variable] = Field(
         default={},
         description=(
@@ -176,6 +176,7 @@ class BackendSettings(Section):
     name: Name = Field(description="Its public name, unique in the file.")
     url: Url | None = Field(
         default=None,
+        repr=False,
         description="Where it listens: http or https, without credentials and fragment.",
     )
     transport: Annotated[Transport, choice(Transport)] | None = Field(

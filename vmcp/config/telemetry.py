@@ -80,6 +80,7 @@ class TelemetrySettings(Section):
 
     endpoint: Endpoint | None = Field(
         default=None,
+        repr=False,
         description=(
             "The collector: `host:port` or a URL; `/v1/traces` and `/v1/metrics` are added to it."
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from vmcp.model.auth import NO_AUTH, AuthSpec
@@ -28,7 +28,8 @@ class HttpEndpoint:
     `transport` is how it is spoken to first; `sse`, the older transport, rules out the other one.
     """
 
-    url: str
+    # Some services have a key in their URLs.
+    url: str = field(repr=False)
     ca_bundle: str | None = None
     client_cert: ClientCert | None = None
     transport: HttpTransport = "streamable-http"
@@ -42,7 +43,7 @@ class StdioEndpoint:
     """
 
     command: str
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] = field(default=(), repr=False)
     env: tuple[tuple[str, Secret], ...] = ()
     cwd: str | None = None
 

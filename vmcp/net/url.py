@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin, urlsplit
 
 _PORTS = {"http": 80, "https": 443}
@@ -19,7 +19,7 @@ class Url:
     host: str
     port: int
     authority: str
-    target: str
+    target: str = field(repr=False)
 
     @property
     def origin(self) -> tuple[str, str, int]:
