@@ -15,6 +15,7 @@ BIG_CONNECTIONS = 4
 # A shared machine in CI is slower and noisier than the one that the targets are for.
 _RATIO_SLACK = 1.5
 _TIME_SLACK = 5.0
+_BESIDE = ("relay", "gateway")
 # Two gateways in one run differ by this much although nothing tells them apart.
 _WATCHED_FLOOR = 0.8
 
@@ -97,13 +98,14 @@ def _latency(rows: Sequence[Row], era: str) -> Iterator[Verdict]:
 
 
 def _big_results(rows: Sequence[Row], era: str) -> Iterator[Verdict]:
-    relay = find(rows, "relay-1mb", era, BIG_CONNECTIONS)
-    gateway = find(rows, "gateway-1mb", era, BIG_CONNECTIONS)
-    if relay is None or gateway is None:
-        return
-    if relay.cpu_ms_per_call and gateway.cpu_ms_per_call:
+    relay, gateway = (find(rows, f"{case}-1mb", era, BIG_CONNECTIONS) for case in _BESIDE)
+    if relay and gateway and relay.cpu_ms_per_call and gateway.cpu_ms_per_call:
         times = gateway.cpu_ms_per_call / relay.cpu_ms_per_call
         yield _times(f"{era}: CPU of a 1 MB result, times the relay's", times, 1.3)
+    relay, gateway = (find(rows, f"{case}-5mb", era, BIG_CONNECTIONS) for case in _BESIDE)
+    if relay and gateway and relay.calls_per_second and gateway.calls_per_second:
+        share = gateway.calls_per_second / relay.calls_per_second
+        yield _share(f"{era}: 5 MB results per second, share of the relay's", share, 0.7)
 
 
 def observation_verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:

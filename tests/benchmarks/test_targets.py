@@ -25,16 +25,19 @@ ROWS = [
     Row("gateway", "stateless", 32, calls_per_second=500, cpu_ms_per_call=0.3),
     Row("relay-1mb", "stateless", 4, cpu_ms_per_call=1.0),
     Row("gateway-1mb", "stateless", 4, cpu_ms_per_call=2.0),
+    Row("relay-5mb", "stateless", 4, calls_per_second=100.0),
+    Row("gateway-5mb", "stateless", 4, calls_per_second=60.0),
 ]
 
 
 def test_the_gateway_is_compared_with_the_relay() -> None:
-    share, cpu, latency, big = relay_verdicts(ROWS)
+    share, cpu, latency, big, largest = relay_verdicts(ROWS)
 
     assert share.value == 0.5
     assert cpu.value == pytest.approx(1.5)
     assert latency.value == pytest.approx(2.5)
-    assert big.value == 2.0
+    assert (big.value, largest.value) == (2.0, 0.6)
+    assert (largest.meets_target, largest.meets_floor) == (False, True)
     assert [v.meets_target for v in (share, cpu, latency, big)] == [False, True, False, False]
     assert [v.meets_floor for v in (share, cpu, latency, big)] == [True, True, True, False]
 
