@@ -390,3 +390,11 @@ async def test_a_slow_reader_makes_the_server_wait_over_tls_too(client: HttpClie
         response.close()
 
     assert size == 30 * MEGABYTE
+
+
+def test_a_bundle_alone_is_trusted_without_the_roots_of_the_system() -> None:
+    alone = context(Trust(authority().pem, is_bundle_only=True))
+
+    assert len(alone.get_ca_certs()) == 1
+    assert alone.verify_mode is ssl.CERT_REQUIRED
+    assert alone.check_hostname

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vmcp.model.auth import NO_AUTH, AuthSpec
+from vmcp.model.guard import Guard
 from vmcp.model.keys import ObjectKey
 from vmcp.model.secret import Secret
 
@@ -26,6 +27,7 @@ class HttpEndpoint:
     """A server that is reached over HTTP; `ca_bundle` is PEM text that is trusted beside the system's roots.
 
     `transport` is how it is spoken to first; `sse`, the older transport, rules out the other one.
+    `trusts_bundle_only` leaves the system's roots out. `guard` says which addresses may be dialled; None: all.
     """
 
     # Some services have a key in their URLs.
@@ -33,6 +35,8 @@ class HttpEndpoint:
     ca_bundle: str | None = None
     client_cert: ClientCert | None = None
     transport: HttpTransport = "streamable-http"
+    trusts_bundle_only: bool = False
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vmcp.net.errors import NetError, ProxyFailed, no_tls
+from vmcp.model.guard import Guard
+from vmcp.net.errors import AddressRefused, NetError, ProxyFailed, no_tls
 from vmcp.net.http1 import Connection
 from vmcp.net.proxies import Proxy
-from vmcp.net.reach import Resolver, connected
+from vmcp.net.reach import Address, Resolver, connected
 from vmcp.net.tls import SYSTEM, Trust, context
 from vmcp.net.tunnel import Tunnel, credential
 from vmcp.net.url import Url
@@ -52,6 +53,7 @@ class Route:
 async def dial(route: Route, resolver: Resolver, make: Make) -> Connection:
     """Return a connection that is open; raise NetError."""
     attempt = _Attempt(resolver)
+    _check_host(route)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             if route.proxy is None:
@@ -62,6 +64,23 @@ async def dial(route: Route, resolver: Resolver, make: Make) -> Connection:
             return await attempt.through(route.proxy, route, make)
     except TimeoutError:
         raise attempt.too_late(route.proxy) from None
+
+
+def _check_host(route: Route) -> None:
+    """Refuse a host that says itself where it is; what a proxy makes of a name is for the proxy to allow."""
+    guard = route.trust.guard
+    kind = None if guard is None else guard.refusal_of_host(route.url.host)
+    if kind is not None:
+        raise AddressRefused(kind)
+
+
+def _allowed(addresses: Sequence[Address], guard: Guard) -> Sequence[Address]:
+    """Return the addresses that may be dialled: those that were looked up, not what the name may mean next."""
+    kinds = {each: guard.refusal(str(each.place[0])) for each in addresses}
+    found = [each for each in addresses if kinds[each] is None]
+    if not found:
+        raise AddressRefused(next(iter(kinds.values())) or "no address")
+    return found
 
 
 class _Attempt:
@@ -83,6 +102,8 @@ class _Attempt:
         tls = context(trust) if url.scheme == "https" else None
         self._waits_for = "address of its host name"
         addresses = await self._resolver.addresses(url.host, url.port)
+        if trust.guard is not None:
+            addresses = _allowed(addresses, trust.guard)
         self._waits_for = "connection"
         made = await connected(addresses)
         if tls is not None:

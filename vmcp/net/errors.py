@@ -59,6 +59,13 @@ class BodyTooLarge(NetError):
         super().__init__("read", f"the answer is larger than {limit} bytes", sent=True)
 
 
+class AddressRefused(NetError):
+    """The host is at an address that may not be dialled for this backend."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("connect", f"its host is at {kind}, which is refused", sent=False)
+
+
 class ProxyFailed(NetError):
     """A proxy, named by the variable that names it, did not bring us to the server."""
 

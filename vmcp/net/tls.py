@@ -1,4 +1,4 @@
-"""TLS contexts: the system's roots, beside them the certificates of a bundle, and who we say we are."""
+"""TLS contexts: the system's roots, beside or instead of them a bundle's certificates, and who we say we are."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vmcp.model.backend import ClientCert
+from vmcp.model.guard import Guard
 from vmcp.net.errors import NetError
 
 
 class Trust(NamedTuple):
-    """Whom we trust beside the system's roots (PEM), and the certificate that we show to who asks for one."""
+    """Whom we trust beside the system's roots (PEM), and the certificate that we show to who asks for one.
+
+    `is_bundle_only` trusts the bundle instead of those roots. `guard` judges each address that is dialled.
+    """
 
     ca_bundle: str | None = None
     client_cert: ClientCert | None = None
+    is_bundle_only: bool = False
+    guard: Guard | None = None
 
 
 SYSTEM = Trust()
@@ -31,7 +37,7 @@ def context(trust: Trust) -> ssl.SSLContext:
 
     Raise NetError where the bundle is none, or the certificate and its key do not fit.
     """
-    made = ssl.create_default_context()
+    made = _bare(trust)
     made.set_alpn_protocols(["http/1.1"])
     if trust.ca_bundle is not None:
         try:
@@ -45,6 +51,14 @@ def context(trust: Trust) -> ssl.SSLContext:
     if trust.client_cert is not None:
         _show(made, trust.client_cert)
     return made
+
+
+def _bare(trust: Trust) -> ssl.SSLContext:
+    """Return a context with the system's roots, or with none."""
+    if not trust.is_bundle_only:
+        return ssl.create_default_context()
+    # It checks certificates and host names from the start, and knows no root.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _show(made: ssl.SSLContext, shown: ClientCert) -> None:

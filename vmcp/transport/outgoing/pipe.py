@@ -11,7 +11,7 @@ from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.net import url as urls
 from vmcp.net.budget import TooMuchAtOnce
 from vmcp.net.client import HttpClient
-from vmcp.net.errors import BodyTooLarge, NetError
+from vmcp.net.errors import AddressRefused, BodyTooLarge, NetError
 from vmcp.net.http1 import Response
 from vmcp.net.tls import Trust
 from vmcp.net.url import Url
@@ -41,7 +41,12 @@ class HttpPipe:
     def __init__(self, backend: Backend, endpoint: HttpEndpoint, http: HttpClient) -> None:
         self.name = backend.name
         self._configured = self._url = urls.parse(endpoint.url)
-        self._trust = Trust(endpoint.ca_bundle, endpoint.client_cert)
+        self._trust = Trust(
+            endpoint.ca_bundle,
+            endpoint.client_cert,
+            is_bundle_only=endpoint.trusts_bundle_only,
+            guard=endpoint.guard,
+        )
         self._http = http
         self._said: set[str] = set()
         self._static = _static(backend)
@@ -241,6 +246,8 @@ def lost(name: str, error: NetError) -> BackendFailed:
     """Translate what happened on the network."""
     if isinstance(error, BodyTooLarge):
         return BackendFailed(name, "TooLarge", f"{error}.")
+    if isinstance(error, AddressRefused):
+        return BackendFailed(name, "AddressRefused", f"{error}.")
     if isinstance(error, TooMuchAtOnce):
         return BackendFailed(name, "Overloaded", f"{error}.", retryAfterSeconds=1)
     return BackendFailed(name, _REASONS.get(error.stage, "ConnectionLost"), f"{error}.")
