@@ -10,7 +10,7 @@ from vmcp.gateway.registry import Registry, merge
 from vmcp.model.backend import Backend, HttpEndpoint
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
-from vmcp.model.rules import DEFAULT_RULES, Rules
+from vmcp.model.rules import DEFAULT_RULES, Rules, ToolRules
 from vmcp.model.snapshot import Contribution, Snapshot
 
 
@@ -40,6 +40,23 @@ def test_rules_come_from_the_first_source_that_has_some() -> None:
 
     assert made.rules == mine
     assert merge({"1": contribution("1")}).rules == DEFAULT_RULES
+
+
+def test_rules_of_backends_themselves_come_before_those_of_another_source() -> None:
+    own = Contribution("1", own_tools={"a": ToolRules(filter=frozenset(("one", "two")))})
+    rules = Rules(tools={"a": ToolRules(filter=frozenset(("two", "three")))})
+
+    made = merge({"1": own, "2": contribution("2", rules=rules)})
+
+    assert made.rules.tools["a"].filter == {"two"}
+
+
+def test_one_source_that_may_not_be_served_closes_the_whole() -> None:
+    why = Problem(key("x"), "IncomingAuthNotSupported", "It asks for more than there is.")
+
+    made = merge({"1": contribution("1", "a"), "2": Contribution("2", closed=why)})
+
+    assert made.closed == why
 
 
 def test_problems_of_sources_are_sorted() -> None:

@@ -41,6 +41,9 @@ async def test_the_status_shows_every_backend_and_neither_address_nor_secret() -
         ("a", SESSIONED),
         ("b", STATELESS),
     ]
+    assert [(each["object"], each["auth"]) for each in shown["backends"]] == [
+        (f"Backend/{name}", {"type": "bearerToken", "from": "default"}) for name in "ab"
+    ]
     assert (shown["ready"], shown["sessions"], shown["catalog"]["tools"]) == (True, 1, 2)
 
 

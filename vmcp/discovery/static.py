@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import assert_never
 from urllib.parse import urlsplit
 
-from vmcp.config.aggregation import AggregationSettings, OverrideSettings, ToolsSettings
 from vmcp.config.backends import BackendSettings, EnvReference, StdioSettings
 from vmcp.config.load import Loaded
 from vmcp.config.outgoing import StrategySettings
 from vmcp.config.serving import ServerSettings
+from vmcp.config.stated import health_rules, rules
 from vmcp.config.views import ViewSettings
-from vmcp.discovery.health import health_rules
 from vmcp.latest import Latest
-from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.model.auth import AuthOrigin, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
-from vmcp.model.rules import Conflict, Rules, ToolOverride, ToolRules
 from vmcp.model.secret import Secret
 from vmcp.model.snapshot import Contribution
 from vmcp.model.view import ViewRules
@@ -62,60 +59,12 @@ def contribution(loaded: Loaded) -> Contribution:
         rules=rules(loaded.config.aggregation),
         views=tuple(map(_view, loaded.config.views)),
         health=health_rules(loaded.config.operational.failure_handling),
-    )
-
-
-def rules(aggregation: AggregationSettings) -> Rules:
-    """Return the rules that the section `aggregation` states."""
-    details = aggregation.conflict_resolution_config
-    return Rules(
-        conflict=_conflict(aggregation),
-        prefix_format=details.prefix_format,
-        priority_order=details.priority_order,
-        tools={entry.workload: _tool_rules(entry) for entry in aggregation.tools},
-        exclude_all_tools=aggregation.exclude_all_tools,
-        show_unnamed=aggregation.default_tool_visibility == "allow",
-        max_name_length=aggregation.max_name_length,
-        allow_dots=aggregation.allow_dots,
+        auth_origins={_key(entry.name): _auth_origin(entry, loaded) for entry in entries},
     )
 
 
 def _view(settings: ViewSettings) -> ViewRules:
     return ViewRules(settings.name, settings.description, settings.backends, settings.tools)
-
-
-def _conflict(aggregation: AggregationSettings) -> Conflict:
-    match aggregation.conflict_resolution:
-        case "prefix" if aggregation.conflict_resolution_config.prefix_on_conflict:
-            return Conflict.PREFIX_ON_CONFLICT
-        case "prefix":
-            return Conflict.PREFIX
-        case "priority":
-            return Conflict.PRIORITY
-        case "manual":
-            return Conflict.MANUAL
-        case other:
-            assert_never(other)
-
-
-def _tool_rules(entry: ToolsSettings) -> ToolRules:
-    return ToolRules(
-        filter=None if entry.filter is None else frozenset(entry.filter),
-        exclude_all=entry.exclude_all,
-        overrides={name: _override(one) for name, one in entry.overrides.items()},
-    )
-
-
-def _override(settings: OverrideSettings) -> ToolOverride:
-    annotations = settings.annotations
-    given = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
-    return ToolOverride(
-        name=settings.name,
-        description=settings.description,
-        annotations={
-            name: json.dumps(value, ensure_ascii=False).encode() for name, value in given.items()
-        },
-    )
 
 
 def _backend(entry: BackendSettings, loaded: Loaded) -> Backend:
@@ -169,6 +118,15 @@ def _auth(entry: BackendSettings, loaded: Loaded) -> AuthSpec:
     if entry.stdio is not None:
         return NoAuth()
     return _spec(outgoing.backends.get(entry.name, outgoing.default), loaded)
+
+
+def _auth_origin(entry: BackendSettings, loaded: Loaded) -> AuthOrigin:
+    outgoing = loaded.config.outgoing_auth
+    if entry.stdio is None and entry.name in outgoing.backends:
+        return AuthOrigin.TABLE
+    if entry.stdio is None and outgoing.default is not None:
+        return AuthOrigin.DEFAULT
+    return AuthOrigin.NONE
 
 
 def _spec(strategy: StrategySettings | None, loaded: Loaded) -> AuthSpec:

@@ -32,7 +32,8 @@ class Readiness:
     @property
     def is_ready(self) -> bool:
         """Whether traffic may be sent."""
-        return self._reached.is_set() and not self._is_stopped
+        is_closed = self._snapshot.value.closed is not None
+        return self._reached.is_set() and not self._is_stopped and not is_closed
 
     async def reached(self) -> None:
         """Wait until the first round is over."""

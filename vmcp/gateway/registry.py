@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from vmcp.latest import Latest
 from vmcp.model.backend import Backend
-from vmcp.model.health import DEFAULT_HEALTH, HealthRules
+from vmcp.model.health import DEFAULT_HEALTH
 from vmcp.model.problem import Problem
-from vmcp.model.rules import DEFAULT_RULES, Rules
+from vmcp.model.rules import DEFAULT_RULES
 from vmcp.model.snapshot import Contribution, Snapshot
-from vmcp.model.view import ViewRules
 
 
 def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
     """Return the snapshot of contributions by source; of two backends with one public name the first stays."""
-    backends: dict[str, Backend] = {}
-    problems: list[Problem] = []
-    rules: Rules | None = None
-    health: HealthRules | None = None
-    views: tuple[ViewRules, ...] | None = None
-    for source in sorted(contributions):
-        contribution = contributions[source]
-        problems.extend(contribution.problems)
-        rules = rules or contribution.rules
-        health = health or contribution.health
-        views = contribution.views if views is None else views
-        for backend in contribution.backends:
-            holder = backends.setdefault(backend.name, backend)
-            if holder is not backend:
-                message = f"The name '{backend.name}' is taken by {holder.key}."
-                problems.append(Problem(backend.key, "NameTaken", message))
-    ordered = tuple(backends[name] for name in sorted(backends))
-    found = tuple(sorted(problems))
+    sources = [contributions[name] for name in sorted(contributions)]
+    backends, taken = _named(sources)
+    kept = {each.key for each in backends}
+    found = {*taken, *(problem for one in sources for problem in one.problems)}
+    rules = next((one.rules for one in sources if one.rules is not None), DEFAULT_RULES)
+    own = {name: tools for one in reversed(sources) for name, tools in one.own_tools.items()}
+    origins = {key: how for one in sources for key, how in one.auth_origins.items() if key in kept}
     return Snapshot(
-        ordered, found, rules or DEFAULT_RULES, health or DEFAULT_HEALTH, views=views or ()
+        backends,
+        tuple(sorted(found)),
+        rules.with_own(own),
+        next((one.health for one in sources if one.health is not None), DEFAULT_HEALTH),
+        next((one.views for one in sources if one.views is not None), ()),
+        auth_origins=origins,
+        closed=next((one.closed for one in sources if one.closed is not None), None),
     )
+
+
+def _named(sources: Sequence[Contribution]) -> tuple[tuple[Backend, ...], list[Problem]]:
+    """Return the backends by their public names, and the problems of those whose names were taken."""
+    backends: dict[str, Backend] = {}
+    taken: list[Problem] = []
+    for backend in (each for one in sources for each in one.backends):
+        holder = backends.setdefault(backend.name, backend)
+        if holder is not backend:
+            message = f"The name '{backend.name}' is taken by {holder.key}."
+            taken.append(Problem(backend.key, "NameTaken", message))
+    return tuple(backends[name] for name in sorted(backends)), taken
 
 
 class Registry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 import msgspec
 
@@ -12,10 +13,12 @@ from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
+from vmcp.model.auth import AuthOrigin, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
+from vmcp.model.snapshot import Snapshot
 from vmcp.model.view import NamedView
 
 
@@ -34,10 +37,12 @@ def live(gateway: Gateway, revision: int) -> bytes:
 def _overview(gateway: Gateway) -> dict[str, object]:
     catalog, loading = gateway.views.catalog.value, gateway.loading.value
     known, health = gateway.inventories.known.value, gateway.inventories.health.table.value
+    snapshot = gateway.registry.snapshot.value
     return {
         "name": loading.name,
         "version": __version__,
         "ready": gateway.readiness.is_ready,
+        "closed": snapshot.closed and _problem(snapshot.closed),
         "sessions": len(gateway.sessions),
         "config": loaded(loading),
         "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
@@ -45,10 +50,11 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "backends": [
             {
                 **_backend(each, known.get(each.key)),
+                "auth": _auth(each, snapshot),
                 **_health(health.get(each.key)),
                 **_traffic(gateway.pool.members.get(each.key), gateway.pool.clock.monotonic()),
             }
-            for each in gateway.registry.snapshot.value.backends
+            for each in snapshot.backends
         ],
     }
 
@@ -72,12 +78,31 @@ def _counts(catalog: Catalog) -> dict[str, int]:
 def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]:
     shown: dict[str, object] = {
         "name": backend.name,
+        "object": str(backend.key),
         "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
         "metadata": dict(backend.metadata),
     }
     if inventory is not None:
         shown.update(_listed(inventory))
     return shown
+
+
+def _auth(backend: Backend, snapshot: Snapshot) -> Mapping[str, str]:
+    """Return what kind of credential a backend gets, and who decided so."""
+    origin = snapshot.auth_origins.get(backend.key, AuthOrigin.NONE)
+    return {"type": _auth_type(backend.auth), "from": origin.value}
+
+
+def _auth_type(auth: AuthSpec) -> str:
+    match auth:
+        case NoAuth():
+            return "unauthenticated"
+        case HeaderInjection():
+            return "headerInjection"
+        case BearerToken():
+            return "bearerToken"
+        case _:
+            assert_never(auth)
 
 
 def _listed(inventory: Inventory) -> Mapping[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from vmcp.model.secret import Secret
 
@@ -30,3 +31,12 @@ class BearerToken:
 AuthSpec = NoAuth | HeaderInjection | BearerToken
 
 NO_AUTH = NoAuth()
+
+
+class AuthOrigin(Enum):
+    """Who decided how we authenticate to a backend, in the words of /status."""
+
+    OWN = "own reference"
+    TABLE = "per-backend table"
+    DEFAULT = "default"
+    NONE = "none"

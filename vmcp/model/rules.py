@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 
@@ -39,6 +39,39 @@ class ToolRules:
     exclude_all: bool = False
     overrides: Mapping[str, ToolOverride] = field(default_factory=dict)
 
+    def after(self, inner: ToolRules) -> ToolRules:
+        """Return the rules that do what the inner ones do and then these, which see what the inner ones show."""
+        overrides = {
+            old: self._further(one, one.name or old) for old, one in inner.overrides.items()
+        }
+        renamed = {one.name for one in inner.overrides.values() if one.name} | {*inner.overrides}
+        overrides |= {old: one for old, one in self.overrides.items() if old not in renamed}
+        return ToolRules(
+            filter=self._filter_after(inner.filter),
+            exclude_all=self.exclude_all or inner.exclude_all,
+            overrides=overrides,
+        )
+
+    def _further(self, before: ToolOverride, name: str) -> ToolOverride:
+        own = self.overrides.get(name)
+        if own is None:
+            return before
+        return ToolOverride(
+            name=own.name or before.name,
+            description=before.description if own.description is None else own.description,
+            annotations={**before.annotations, **own.annotations},
+        )
+
+    def _filter_after(self, inner: frozenset[str] | None) -> frozenset[str] | None:
+        if inner is None:
+            return self.filter
+        shown = frozenset(self._renamed(name) for name in inner)
+        return shown if self.filter is None else shown & self.filter
+
+    def _renamed(self, name: str) -> str:
+        own = self.overrides.get(name)
+        return name if own is None or own.name is None else own.name
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -52,6 +85,15 @@ class Rules:
     show_unnamed: bool = True
     max_name_length: int = 64
     allow_dots: bool = True
+
+    def with_own(self, own: Mapping[str, ToolRules]) -> Rules:
+        """Return the rules in which backends have their own ones first; who is not shown stays so."""
+        composed = {
+            name: self.tools.get(name, ToolRules()).after(inner)
+            for name, inner in own.items()
+            if self.show_unnamed or name in self.tools
+        }
+        return replace(self, tools={**self.tools, **composed}) if composed else self
 
 
 DEFAULT_RULES = Rules()

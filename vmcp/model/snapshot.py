@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from vmcp.model.auth import AuthOrigin
 from vmcp.model.backend import Backend
 from vmcp.model.health import DEFAULT_HEALTH, HealthRules
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
-from vmcp.model.rules import DEFAULT_RULES, Rules
+from vmcp.model.rules import DEFAULT_RULES, Rules, ToolRules
 from vmcp.model.view import ViewRules
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The whole present state of one source; `rules` and `views` are None where another source gives them."""
+    """The whole present state of one source; `rules` and `views` are None where another source gives them.
+
+    `own_tools` are rules that belong to backends themselves, by public name: they come before those of `rules`.
+    `auth_origins` tells who decided on the auth of a backend. `closed` is why nobody may be served at all.
+    """
 
     source: str
     backends: tuple[Backend, ...] = ()
@@ -22,6 +28,9 @@ class Contribution:
     rules: Rules | None = None
     health: HealthRules | None = None
     views: tuple[ViewRules, ...] | None = None
+    own_tools: Mapping[str, ToolRules] = field(default_factory=dict)
+    auth_origins: Mapping[ObjectKey, AuthOrigin] = field(default_factory=dict)
+    closed: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,8 @@ class Snapshot:
     rules: Rules = DEFAULT_RULES
     health: HealthRules = DEFAULT_HEALTH
     views: tuple[ViewRules, ...] = ()
+    auth_origins: Mapping[ObjectKey, AuthOrigin] = field(default_factory=dict)
+    closed: Problem | None = None
 
     def by_key(self) -> dict[ObjectKey, Backend]:
         """Return the backends by their keys."""

@@ -289,6 +289,10 @@ class Endpoint:
         """Raise Refused for what would begin now; answers and cancellations are for calls that are under way."""
         if self._is_stopping:
             raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
+        closed = self._gateway.registry.snapshot.value.closed
+        if closed is not None:
+            # A protection that was asked for and that there is not: nobody is served without it.
+            raise Refused(503, f"{closed.reason}: {closed.message}", (b"retry-after", b"10"))
 
     async def _other(self, http: HttpRequest) -> None:
         version = http.headers.get("mcp-protocol-version")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from vmcp.config.health import FailureHandlingSettings
-from vmcp.discovery.health import health_rules
+from vmcp.config.stated import health_rules
 from vmcp.model.health import DEFAULT_HEALTH, BreakerRules, HealthRules, PartialFailure
 
 
