@@ -1,19 +1,4 @@
-import pytest
-
-from vmcp.config.errors import ConfigError, ConfigInvalid, path_text
-
-
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        ((), ""),
-        (("backends", 2, "transport"), "backends[2].transport"),
-        (("a", "b.c", 0), 'a["b.c"][0]'),
-        (("a", "time server", "name"), 'a["time server"].name'),
-    ],
-)
-def test_a_place_is_written_as_people_write_it(place: tuple[str | int, ...], text: str) -> None:
-    assert path_text(place) == text
+from vmcp.config.errors import ConfigError, ConfigInvalid
 
 
 def test_all_errors_are_in_the_text() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from vmcp.config.faults import is_showable_key, kind, near, shown
+from vmcp.config.faults import is_showable_key, kind, near, path_text, shown
 
 CHOICES = ["caBundle", "caBundlePath", "streamable-http", "name"]
 
@@ -39,3 +39,16 @@ def test_a_long_text_is_shown_in_part() -> None:
 @pytest.mark.parametrize("key", ["headerValue:s3cret", "a b", "", "-x", "x" * 64, "ü"])
 def test_a_key_that_looks_like_no_name_is_not_shown(key: str) -> None:
     assert not is_showable_key(key)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ((), ""),
+        (("backends", 2, "transport"), "backends[2].transport"),
+        (("a", "b.c", 0), 'a["b.c"][0]'),
+        (("a", "time server", "name"), 'a["time server"].name'),
+    ],
+)
+def test_a_place_is_written_as_people_write_it(place: tuple[str | int, ...], text: str) -> None:
+    assert path_text(place) == text

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vmcp.config import yamltext
-from vmcp.config.errors import ConfigError, path_text
-from vmcp.config.faults import Fault, Place, is_showable_key, kind, listing, near
+from vmcp.config.errors import ConfigError
+from vmcp.config.faults import Fault, Place, is_showable_key, kind, listing, near, path_text
 
 Variable = Callable[[str], str | None]
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +56,3 @@ class ConfigInvalid(Exception):
         """Write all errors below a line that counts them."""
         count = "1 error" if len(self.errors) == 1 else f"{len(self.errors)} errors"
         return "\n".join([f"{self.name}: {count}", *[f"- {error}" for error in self.errors]])
-
-
-def path_text(place: Iterable[str | int]) -> str:
-    """Return a place as people write it: `backends[2].transport`, `overrides["a.b"].name`."""
-    text = ""
-    for part in place:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif _PLAIN_KEY.fullmatch(part):
-            text += f".{part}" if text else part
-        else:
-            text += f'["{part}"]'
-    return text

@@ -16,6 +16,7 @@ Place = tuple[str | int, ...]
 
 FAULT = "fault"
 _MAX_SHOWN = 60
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 # Other keys may be values whose colon lacks its space, `headerValue:secret`: not shown.
 _SHOWABLE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 
@@ -110,6 +111,19 @@ def repeated(names: list[tuple[int, str]], before: Place, after: Place = ()) -> 
         if name in seen:
             yield Fault((*before, index, *after), "Is there twice.", found=shown(name))
         seen.add(name)
+
+
+def path_text(place: Iterable[str | int]) -> str:
+    """Return a place as people write it: `backends[2].transport`, `overrides["a.b"].name`."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _PLAIN_KEY.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text
 
 
 def _form(word: str) -> str:

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from vmcp.config import yamltext
 from vmcp.config.desktop import Added
-from vmcp.config.errors import ConfigError, ConfigInvalid, path_text
-from vmcp.config.faults import Fault, Place
+from vmcp.config.errors import ConfigError, ConfigInvalid
+from vmcp.config.faults import Fault, Place, path_text
 from vmcp.config.references import Outside
 from vmcp.config.schema import Config
 from vmcp.config.section import faults_of

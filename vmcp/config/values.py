@@ -84,7 +84,7 @@ Name = Annotated[Text, AfterValidator(_name), Field(json_schema_extra={"pattern"
 
 def _url(value: str) -> str:
     # The value is never shown: paths and queries of URLs hold tokens often enough.
-    if (complaint := _url_complaint(value)) is not None:
+    if (complaint := url_complaint(value)) is not None:
         raise fault(
             complaint,
             found=kind(value),
@@ -93,7 +93,8 @@ def _url(value: str) -> str:
     return value
 
 
-def _url_complaint(value: str) -> str | None:
+def url_complaint(value: str) -> str | None:
+    """Return what is wrong with the URL of a backend without repeating it; None if nothing is."""
     if not value.isascii() or not value.isprintable() or " " in value:
         return "Holds characters that must be percent-encoded."
     try:

@@ -17,8 +17,8 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from vmcp.config.errors import ConfigError, path_text
-from vmcp.config.faults import Place, is_showable_key
+from vmcp.config.errors import ConfigError
+from vmcp.config.faults import Place, is_showable_key, path_text
 
 MAX_DEPTH = 32
 MAX_VALUES = 50_000
