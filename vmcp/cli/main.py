@@ -15,6 +15,7 @@ import typer
 import vmcp
 from vmcp.cli import output
 from vmcp.cli.call import call
+from vmcp.cli.crds import crds
 from vmcp.cli.doctor import doctor
 from vmcp.cli.explain import explain
 from vmcp.cli.init import init
@@ -32,7 +33,7 @@ from vmcp.cli.validate import validate
 COMMANDS = (
     *(serve, status, explain, doctor, reload),
     *(tools, prompts, resources, call),
-    *(validate, init, key, schema),
+    *(validate, init, key, schema, crds),
 )
 
 app = typer.Typer(

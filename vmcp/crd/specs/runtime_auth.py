@@ -90,16 +90,6 @@ class HeaderStrategy(Spec):
 
 
 @spec
-class BearerStrategy(Spec):
-    """A fixed token (an addition of vmcp)."""
-
-    token_env: Text | None = Field(
-        default=None, description="The environment variable with the token."
-    )
-    token_file: Text | None = Field(default=None, description="The file with the token.")
-
-
-@spec
 class ExchangeStrategy(Spec):
     """The caller's token is exchanged for another."""
 
@@ -231,9 +221,6 @@ class Strategy(Spec):
     type: Text = Field(description="The way to authenticate, in snake_case.")
     header_injection: HeaderStrategy | None = Field(
         default=None, description="The settings of `header_injection`."
-    )
-    bearer_token: BearerStrategy | None = Field(
-        default=None, description="The settings of `bearer_token` (an addition of vmcp)."
     )
     token_exchange: ExchangeStrategy | None = Field(
         default=None, description="The settings of `token_exchange`."
