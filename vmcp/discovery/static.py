@@ -12,7 +12,14 @@ from vmcp.config.serving import ServerSettings
 from vmcp.config.stated import health_rules, rules
 from vmcp.config.views import ViewSettings
 from vmcp.latest import Latest
-from vmcp.model.auth import AuthOrigin, AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.model.auth import (
+    AuthDecision,
+    AuthOrigin,
+    AuthSpec,
+    BearerToken,
+    HeaderInjection,
+    NoAuth,
+)
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
@@ -59,7 +66,7 @@ def contribution(loaded: Loaded) -> Contribution:
         rules=rules(loaded.config.aggregation),
         views=tuple(map(_view, loaded.config.views)),
         health=health_rules(loaded.config.operational.failure_handling),
-        auth_origins={_key(entry.name): _auth_origin(entry, loaded) for entry in entries},
+        decisions={_key(one.name): AuthDecision(_auth_origin(one, loaded)) for one in entries},
     )
 
 

@@ -20,14 +20,14 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
     found = {*taken, *(problem for one in sources for problem in one.problems)}
     rules = next((one.rules for one in sources if one.rules is not None), DEFAULT_RULES)
     own = {name: tools for one in reversed(sources) for name, tools in one.own_tools.items()}
-    origins = {key: how for one in sources for key, how in one.auth_origins.items() if key in kept}
+    decisions = {key: how for one in sources for key, how in one.decisions.items() if key in kept}
     return Snapshot(
         backends,
         tuple(sorted(found)),
         rules.with_own(own),
         next((one.health for one in sources if one.health is not None), DEFAULT_HEALTH),
         next((one.views for one in sources if one.views is not None), ()),
-        auth_origins=origins,
+        decisions=decisions,
         closed=next((one.closed for one in sources if one.closed is not None), None),
     )
 

@@ -13,7 +13,7 @@ from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
-from vmcp.model.auth import AuthOrigin, AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.model.auth import UNDECIDED, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
@@ -89,8 +89,9 @@ def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]
 
 def _auth(backend: Backend, snapshot: Snapshot) -> Mapping[str, str]:
     """Return what kind of credential a backend gets, and who decided so."""
-    origin = snapshot.auth_origins.get(backend.key, AuthOrigin.NONE)
-    return {"type": _auth_type(backend.auth), "from": origin.value}
+    decision = snapshot.decisions.get(backend.key, UNDECIDED)
+    named = {} if decision.config is None else {"config": decision.config}
+    return {"type": _auth_type(backend.auth), "from": decision.origin.value, **named}
 
 
 def _auth_type(auth: AuthSpec) -> str:

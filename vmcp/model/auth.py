@@ -40,3 +40,14 @@ class AuthOrigin(Enum):
     TABLE = "per-backend table"
     DEFAULT = "default"
     NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthDecision:
+    """Who decided on the auth of a backend, and the object that was named, if one was."""
+
+    origin: AuthOrigin
+    config: str | None = None
+
+
+UNDECIDED = AuthDecision(AuthOrigin.NONE)

@@ -86,6 +86,10 @@ class Rules:
     max_name_length: int = 64
     allow_dots: bool = True
 
+    def with_tools(self, tools: Mapping[str, ToolRules]) -> Rules:
+        """Return the rules with those of some backends."""
+        return replace(self, tools={**self.tools, **tools})
+
     def with_own(self, own: Mapping[str, ToolRules]) -> Rules:
         """Return the rules in which backends have their own ones first; who is not shown stays so."""
         composed = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vmcp.model.auth import AuthOrigin
+from vmcp.model.auth import AuthDecision
 from vmcp.model.backend import Backend
 from vmcp.model.health import DEFAULT_HEALTH, HealthRules
 from vmcp.model.keys import ObjectKey
@@ -19,7 +19,7 @@ class Contribution:
     """The whole present state of one source; `rules` and `views` are None where another source gives them.
 
     `own_tools` are rules that belong to backends themselves, by public name: they come before those of `rules`.
-    `auth_origins` tells who decided on the auth of a backend. `closed` is why nobody may be served at all.
+    `decisions` tells who decided on the auth of a backend. `closed` is why nobody may be served at all.
     """
 
     source: str
@@ -29,7 +29,7 @@ class Contribution:
     health: HealthRules | None = None
     views: tuple[ViewRules, ...] | None = None
     own_tools: Mapping[str, ToolRules] = field(default_factory=dict)
-    auth_origins: Mapping[ObjectKey, AuthOrigin] = field(default_factory=dict)
+    decisions: Mapping[ObjectKey, AuthDecision] = field(default_factory=dict)
     closed: Problem | None = None
 
 
@@ -42,7 +42,7 @@ class Snapshot:
     rules: Rules = DEFAULT_RULES
     health: HealthRules = DEFAULT_HEALTH
     views: tuple[ViewRules, ...] = ()
-    auth_origins: Mapping[ObjectKey, AuthOrigin] = field(default_factory=dict)
+    decisions: Mapping[ObjectKey, AuthDecision] = field(default_factory=dict)
     closed: Problem | None = None
 
     def by_key(self) -> dict[ObjectKey, Backend]:

@@ -1,0 +1,108 @@
+"""What an object asks for that is not implemented: protections, without which nobody is served, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Spec = Mapping[str, Any]
+Asks = Callable[[Any], bool]
+
+_CONFIG = "config."
+# The sections of `spec.config` that are read, or that `spec` itself or the operator settles.
+_READ = frozenset(
+    (
+        *("aggregation", "groupRef", "metadata", "name", "operational", "outgoingAuth"),
+        *("audit", "incomingAuth", "passthroughHeaders", "rateLimiting", "sessionStorage"),
+    )
+)
+# Keys that would have a resource read the variables or the files of our process.
+_OUTSIDE = ("Env", "File")
+
+
+def _is_filled(value: object) -> bool:
+    return value not in (None, False, "", {}, [])
+
+
+def _is_enabled(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get("enabled") is True
+
+
+def _is_redis(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get("provider") == "redis"
+
+
+def _is_not_anonymous(value: object) -> bool:
+    return value not in (None, "anonymous")
+
+
+_PROTECTIONS: Mapping[str, Mapping[str, Asks]] = {
+    "VirtualMCPServer": {
+        "incomingAuth.type": _is_not_anonymous,
+        "incomingAuth.oidcConfigRef": _is_filled,
+        "incomingAuth.authzConfig": _is_filled,
+        "incomingAuth.authzConfigRef": _is_filled,
+        "authServerConfig": _is_filled,
+        "config.incomingAuth.type": _is_not_anonymous,
+        "config.incomingAuth.oidc": _is_filled,
+        "config.incomingAuth.authz": _is_filled,
+        "config.rateLimiting": _is_filled,
+        "config.audit": _is_enabled,
+    },
+    "MCPRemoteProxy": {
+        "oidcConfigRef": _is_filled,
+        "authzConfig": _is_filled,
+        "authzConfigRef": _is_filled,
+        "authServerRef": _is_filled,
+        "audit": _is_enabled,
+    },
+}
+_UNSUPPORTED: Mapping[str, Mapping[str, Asks]] = {
+    "VirtualMCPServer": {
+        "embeddingServerRef": _is_filled,
+        "sessionStorage": _is_redis,
+        "config.sessionStorage": _is_redis,
+        "telemetryConfigRef": _is_filled,
+        "config.operational.logLevel": _is_filled,
+    }
+}
+
+
+def protections(kind: str, spec: Spec) -> tuple[str, ...]:
+    """Return the fields of a spec by which it asks for protections that nobody provides here."""
+    return tuple(_asked(spec, _PROTECTIONS.get(kind, {})))
+
+
+def unsupported(kind: str, spec: Spec) -> tuple[str, ...]:
+    """Return the other fields of a spec that are not implemented."""
+    found = {*_asked(spec, _UNSUPPORTED.get(kind, {}))}
+    config = spec.get("config")
+    if kind == "VirtualMCPServer" and isinstance(config, Mapping):
+        found |= {_CONFIG + key for key, value in config.items() if _is_odd(key, value)}
+        found |= {*_outside(config.get("outgoingAuth"), f"{_CONFIG}outgoingAuth")}
+    return tuple(sorted(found))
+
+
+def _is_odd(key: str, value: object) -> bool:
+    return key not in _READ and _is_filled(value)
+
+
+def _outside(value: object, place: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if str(key).endswith(_OUTSIDE):
+                yield f"{place}.{key}"
+            yield from _outside(inner, f"{place}.{key}")
+
+
+def _asked(spec: Spec, fields: Mapping[str, Asks]) -> Iterator[str]:
+    for path, asks in fields.items():
+        if asks(_at(spec, path)):
+            yield path
+
+
+def _at(spec: Spec, path: str) -> object:
+    value: object = spec
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
