@@ -22,7 +22,9 @@ from vmcp.kube.watches import Watches
 
 Object = dict[str, Any]
 # As in production, but for those waits that a test would only sit through.
-SOON = replace(PACE, first_seconds=0.02, forbidden_seconds=0.2, not_installed_seconds=0.2)
+SOON = replace(
+    PACE, first_seconds=0.02, forbidden_seconds=0.2, not_installed_seconds=0.2, poll_seconds=0.5
+)
 ALLOWED = (SECRETS, CONFIG_MAPS, LEASES)
 
 

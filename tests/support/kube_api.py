@@ -66,6 +66,7 @@ class FakeApi:
     served: set[tuple[str, str, str]] = field(default_factory=set)
     tokens: set[str] = field(default_factory=lambda: {"good"})
     denied: set[str] = field(default_factory=set)
+    only_by_name: set[str] = field(default_factory=set)
     number: int = 1
     forgotten: int = 0
     is_silent: bool = False
@@ -155,7 +156,8 @@ class FakeApi:
         if scheme != "Bearer" or token not in self.tokens:
             return _fault(401)
         # Whoever may not, is not told whether it is there.
-        if at.plural in self.denied:
+        unnamed = not at.name and "fieldSelector" not in request.query
+        if at.plural in self.denied or (unnamed and at.plural in self.only_by_name):
             return _fault(403)
         if (at.group, at.version, at.plural) not in self.served:
             return _fault(404)

@@ -24,6 +24,10 @@ class Bell:
     async def rung(self) -> frozenset[Key]:
         """Wait until something has changed, and take the keys of all that has."""
         await self._rung.wait()
+        return self.take()
+
+    def take(self) -> frozenset[Key]:
+        """Take the keys of what has changed by now."""
         self._rung.clear()
         keys, self._keys = frozenset(self._keys), set()
         return keys
