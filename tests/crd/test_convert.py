@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.crd.objects import (
+from tests.crd.worlds import (
     CLUSTER,
     FOLDER,
     bearer,

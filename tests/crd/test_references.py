@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.crd.objects import (
+from tests.crd.worlds import (
     bearer,
     config_map,
     entry,
