@@ -9,7 +9,7 @@ from tests.support.kube_api import FakeApi
 from tests.support.waiting import until
 from vmcp.kube.resource import CONFIG_MAPS, LEASES, SECRETS, Key, Resource
 from vmcp.kube.sync import Phase
-from vmcp.kube.trimming import config_map, keeping
+from vmcp.kube.trimming import Content, config_map, keeping, secret
 from vmcp.kube.watches import Watches
 
 MAPS = CONFIG_MAPS
@@ -177,6 +177,26 @@ async def test_a_forbidden_kind_is_told_and_tried_again_soon(scene: Scene) -> No
         await scene.allow(MAPS, LEASES)
 
         await until(lambda: watches.sync(LEASES).phase is Phase.SYNCED)
+
+
+async def test_an_object_that_cannot_be_read_stops_no_other_kind(fake_scene: FakeScene) -> None:
+    def picky(found: Content) -> Content:
+        if found["metadata"]["name"] == "odd":
+            raise ValueError(found["data"]["key"])
+        return config_map(found)
+
+    await fake_scene.put(MAPS, config("odd", key="hidden"))
+    await fake_scene.put(SECRETS, {"metadata": {"name": "s"}})
+    async with watching(fake_scene, {MAPS: picky, SECRETS: secret}, {}) as watches:
+        await until(lambda: watches.sync(MAPS).phase is Phase.FAILING)
+        await until(lambda: watches.sync(SECRETS).phase is Phase.SYNCED)
+        assert "ValueError" in watches.sync(MAPS).error
+        assert "hidden" not in watches.sync(MAPS).error
+
+        await fake_scene.delete(MAPS, "odd")
+        await fake_scene.put(MAPS, config("even", key="1"))
+
+        await holds(watches, {"even": "1"})
 
 
 async def test_secrets_show_in_no_repr(scene: Scene) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ class ApiServer:
     async def stream(
         self, path: str, query: Mapping[str, str], *, silent_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Give the lines of an answer without an end for the block; a stream that falls silent is Unreachable."""
+        """Give the lines of an answer without an end for the block; one that falls silent has ended."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
@@ -183,11 +183,11 @@ async def _lines(answer: Answer, silent_seconds: float) -> AsyncGenerator[bytes,
     lines = Lines(_MOST_LINE_BYTES)
     async with aclosing(answer.chunks()) as chunks:
         while True:
-            try:
+            chunk: bytes | None = None
+            # A connection may be dead without a word, and whoever listens asks anew.
+            with suppress(TimeoutError):
                 async with asyncio.timeout(silent_seconds):
                     chunk = await anext(chunks, None)
-            except TimeoutError:
-                raise _silent(silent_seconds) from None
             if chunk is None:
                 return
             for line in lines.feed(chunk):

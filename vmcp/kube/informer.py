@@ -60,6 +60,8 @@ class Informer:
                 if self._was_open_for(self._pace.longest_seconds):
                     self._backoff.reset()
                 pause = self._failed(error)
+            except Exception as error:  # noqa: BLE001 - an object that nobody foresaw stops no other kind
+                pause = self._broken(error)
             else:
                 # A server that ends each watch at once is not asked without a pause.
                 lasted = self._was_open_for(self._pace.first_seconds)
@@ -134,6 +136,13 @@ class Informer:
         if error.status != _EXPIRED:
             self._mark(Phase.FAILING, str(error), is_listed=self.sync.is_listed)
         return max(self._backoff.next(), min(error.retry_seconds, _LONGEST_STAY_AWAY_SECONDS))
+
+    def _broken(self, error: Exception) -> float:
+        # Its words may hold what the object holds.
+        fault = f"An object of it could not be read: {type(error).__name__}."
+        self._since = None
+        self._mark(Phase.FAILING, fault, is_listed=self.sync.is_listed)
+        return self._backoff.next()
 
     def _missed(self, error: Refused) -> float:
         self._since = None

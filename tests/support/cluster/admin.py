@@ -36,9 +36,15 @@ class Admin:
 
     def __init__(self, pki: Pki, port: int) -> None:
         self._port = port
-        self._tls = ssl.create_default_context(cafile=str(pki.ca))
-        self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        self._bare_tls = self._new_tls(pki)
+        self._tls = self._new_tls(pki)
         self._tls.load_cert_chain(pki.path("admin.crt"), pki.path("admin.key"))
+
+    @staticmethod
+    def _new_tls(pki: Pki) -> ssl.SSLContext:
+        tls = ssl.create_default_context(cafile=str(pki.ca))
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        return tls
 
     def ask(
         self,
@@ -48,14 +54,18 @@ class Admin:
         *,
         content_type: str = "application/json",
         seconds: float = _SECONDS,
+        token: str | None = None,
     ) -> Told:
-        """Return the answer, whatever it is; raise OSError where there is none."""
+        """Return the answer, whatever it is, to us or to who has a token; raise OSError where there is none."""
+        tls = self._tls if token is None else self._bare_tls
+        headers = {"Content-Type": content_type}
+        headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", self._port, context=self._tls, timeout=seconds
+            "127.0.0.1", self._port, context=tls, timeout=seconds
         )
         try:
             text = None if body is None else json.dumps(body)
-            connection.request(method, path, text, {"Content-Type": content_type})
+            connection.request(method, path, text, headers)
             answer = connection.getresponse()
             return Told(answer.status, _members(answer.read()))
         finally:

@@ -60,8 +60,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start what does not run, and return when the API server is ready."""
-        self.etcd.start()
-        self.api.start()
+        self.revive()
         self.wait_ready()
         self.controllers.start()
 
@@ -69,6 +68,11 @@ class Cluster:
         """End everything."""
         for program in (self.controllers, self.api, self.etcd):
             program.end()
+
+    def revive(self) -> None:
+        """Start the API server and its storage where they do not run; `wait_ready` may follow in a thread."""
+        self.etcd.start()
+        self.api.start()
 
     def restart(self) -> None:
         """Crash the API server and start it again: it then knows of no earlier version of any object."""

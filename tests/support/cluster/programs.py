@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import subprocess
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class Program:
         """Start it where it does not run."""
         if self.is_running:
             return
+        # The kernel ends them with the very thread that started them.
+        assert threading.current_thread() is threading.main_thread()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._words,
