@@ -31,8 +31,8 @@ _CHART = {
     "type": "application",
     "version": vmcp.__version__,
     "appVersion": vmcp.__version__,
-    # The first that checks rules between fields.
-    "kubeVersion": ">=1.25.0-0",
+    # The first that tells broken rules of a field of its own.
+    "kubeVersion": ">=1.28.0-0",
 }
 _VALUES = """\
 # Leave the definitions in the cluster when this release is uninstalled. Without them the API server
