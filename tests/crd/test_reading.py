@@ -9,7 +9,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from pydantic import TypeAdapter
 
-from tests.crd.broken import BROKEN, SMALLEST, Broken
+from tests.crd.broken import BROKEN
+from tests.crd.broken_spec import SMALLEST, Broken
 from tests.crd.samples import Object, name, samples
 from vmcp.config.faults import path_text
 from vmcp.crd.kinds import KIND_OF, KINDS, MCP_SERVER, MCP_SERVER_ENTRY, VIRTUAL_MCP_SERVER, Kind
