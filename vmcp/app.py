@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from socket import socket
 
@@ -15,6 +15,7 @@ from vmcp.clock import SystemClock
 from vmcp.config.exposure import is_exposed
 from vmcp.config.schema import Config
 from vmcp.discovery.reload import LiveConfig
+from vmcp.discovery.source import Source
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.exporting import Exports
 from vmcp.latest import Latest
@@ -47,12 +48,14 @@ async def serve(
     environment: Mapping[str, str],
     log_format: Format,
     on_listening: Callable[[str], None],
+    others: Sequence[Source],
     *,
     ui: bool,
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen or ExtraMissing.
 
-    `ui` shows the page for people also where the operations port is not on loopback.
+    `others` are sources beside the config. `ui` shows the page for people also where the operations port is not
+    on loopback.
     """
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)
@@ -63,7 +66,11 @@ async def serve(
         listening(settings.ops_host, settings.ops_port) as ops_socket,
     ):
         stop = signals.stop()
-        async with running(live, environment) as gateway, _reloading(live), exports.of(gateway):
+        async with (
+            running(live, environment, others) as gateway,
+            _reloading(live),
+            exports.of(gateway),
+        ):
             signals.on_hang_up(live.ring, stop.set)
             scheme = "http" if loaded.tls is None else "https"
             url = _url(scheme, settings.host, main_socket, settings.path)
@@ -90,6 +97,7 @@ async def serve_stdio(
     log_format: Format,
     streams: tuple[int, int],
     view: View,
+    others: Sequence[Source],
 ) -> None:
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
     loaded = live.loaded.value
@@ -98,7 +106,7 @@ async def serve_stdio(
     keeper = Keeper(SystemClock())
     stop = signals.stop()
     async with (
-        running(live, environment) as gateway,
+        running(live, environment, others) as gateway,
         _reloading(live),
         exports.of(gateway),
         asyncio.TaskGroup() as tasks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -52,8 +52,13 @@ class Survey:
 
 
 @asynccontextmanager
-async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIterator[Gateway]:
-    """Run a gateway without its listeners for the block; backends and child processes end after it."""
+async def running(
+    live: LiveConfig, environment: Mapping[str, str], others: Sequence[Source] = ()
+) -> AsyncIterator[Gateway]:
+    """Run a gateway without its listeners for the block; backends and child processes end after it.
+
+    `others` are sources beside the config file.
+    """
     pseudonym = f"vmcp-{secrets.token_hex(8)}"
     clock, http = SystemClock(), HttpClient(pseudonym, proxies(environment))
     registry = Registry()
@@ -80,14 +85,14 @@ async def running(live: LiveConfig, environment: Mapping[str, str]) -> AsyncIter
         dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
         readiness=Readiness(registry.snapshot, inventories.health.table),
     )
-    source: Source = StaticSource(live.loaded)
+    sources: tuple[Source, ...] = (StaticSource(live.loaded), *others)
     try:
         async with asyncio.TaskGroup() as tasks:
             works = [
                 tasks.create_task(work)
                 for work in (
-                    source.run(),
-                    registry.follow(source.contribution),
+                    *(source.run() for source in sources),
+                    *(registry.follow(source.contribution) for source in sources),
                     inventories.health.run(registry.snapshot),
                     pool.run(registry.snapshot),
                     views.run(),
@@ -120,9 +125,14 @@ async def _follow_logs(live: LiveConfig, gateway: Gateway) -> None:
         known = settings.log_level
 
 
-async def survey(live: LiveConfig, environment: Mapping[str, str], seconds: float) -> Survey:
+async def survey(
+    live: LiveConfig,
+    environment: Mapping[str, str],
+    seconds: float,
+    others: Sequence[Source] = (),
+) -> Survey:
     """Open every backend once, within a time, and return what there is."""
-    async with running(live, environment) as gateway:
+    async with running(live, environment, others) as gateway:
         try:
             async with asyncio.timeout(seconds):
                 await gateway.readiness.reached()

@@ -8,19 +8,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_REASON = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)*")
+_REASON = re.compile(r"(?:[A-Z]+[a-z]+)+")
 _PARAMETER = "reason"
 
 
-def given(*folders: str, by: str) -> set[str]:
-    """Return the reasons that are given to a class, or to functions that hand theirs on to it."""
+def given(*folders: str, by: str, place: int = 1) -> set[str]:
+    """Return the reasons that are given to a class, or to functions that hand theirs on to it.
+
+    `place` is where the class has them among its arguments.
+    """
     modules = [
         ast.parse(path.read_text())
         for folder in folders
         for path in sorted((ROOT / "vmcp" / folder).glob("**/*.py"))
     ]
-    places = {by: 1} | {
-        name: place for tree in modules for name, place in _handing_on(tree, by).items()
+    places = {by: place} | {
+        name: at for tree in modules for name, at in _handing_on(tree, by).items()
     }
     return {each for tree in modules for each in _given(tree, places)}
 

@@ -18,6 +18,7 @@ from tests.support.sessioned_backend import SessionedFake
 from vmcp.telemetry.metrics import ALL, OF_THE_PROCESS
 
 OPERATIONS, NAMING = ROOT / "docs" / "operations.md", ROOT / "docs" / "naming.md"
+MANIFESTS = ROOT / "docs" / "manifests.md"
 
 
 def section(page: str, title: str) -> str:
@@ -110,6 +111,9 @@ def test_every_reason_of_a_failure_is_on_the_page_and_every_one_there_is_given()
 
 
 def test_every_reason_of_a_problem_is_on_a_page_and_every_one_there_is_given() -> None:
-    pages = NAMING.read_text() + section(OPERATIONS.read_text(), "Problems")
+    pages = NAMING.read_text() + section(OPERATIONS.read_text(), "Problems") + MANIFESTS.read_text()
+    of_objects = given("crd", by="Unfit", place=0) | given("crd", by="Problem")
 
-    assert given("gateway", "catalog", "discovery", "config", by="Problem") == reasons(pages)
+    assert given("gateway", "catalog", "discovery", "config", by="Problem") | of_objects == reasons(
+        pages
+    )

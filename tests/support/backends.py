@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class Fake:
         self.info = {"name": "fake", "version": "1"}
         self.instructions: str | None = None
         self.port = 0
+        # What it speaks TLS with, and the headers without which it answers 401.
+        self.tls: ssl.SSLContext | None = None
+        self.wanted: Mapping[str, str] = {}
         # Methods that are refused, and how.
         self.refuses: dict[str, Fault] = {}
         self._held: dict[str, asyncio.Event] = {}
@@ -77,7 +81,8 @@ class Fake:
     @property
     def url(self) -> str:
         """Where it is reached."""
-        return f"http://127.0.0.1:{self.port}{self.paths[0]}"
+        scheme = "http" if self.tls is None else "https"
+        return f"{scheme}://127.0.0.1:{self.port}{self.paths[0]}"
 
     def told(self) -> Json:
         """Return the member that tells how it is used, where it tells that."""
@@ -104,7 +109,7 @@ class Fake:
             app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1
         )
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
+        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=self.tls).start()
         self._runner, self.port = runner, runner.addresses[0][1]
         return self
 
@@ -128,6 +133,8 @@ class Fake:
         message = json.loads(body) if body else {}
         headers = {name.lower(): value for name, value in request.headers.items()}
         heard = Heard(request.method, headers, message)
+        if any(headers.get(name) != value for name, value in self.wanted.items()):
+            return web.Response(status=401)
         self.heard.add(heard)
         if (gate := self._held.get(heard.method)) is not None:
             await gate.wait()

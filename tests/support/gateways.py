@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from vmcp.auth.incoming import Anonymous
 from vmcp.clock import Clock, SystemClock
 from vmcp.config.load import Loaded, load
 from vmcp.discovery.reload import LiveConfig
+from vmcp.discovery.source import Source
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.ports import BackendClient
 from vmcp.gateway.status import status
@@ -172,12 +173,16 @@ async def gateway_of(
     *,
     environment: Mapping[str, str] | None = None,
     awaited: bool = True,
+    others: Callable[[LiveConfig], Sequence[Source]] = lambda _: (),
 ) -> AsyncIterator[Served]:
-    """Serve a configuration for the block; `clock` times silence. No task is left behind it."""
+    """Serve a configuration for the block; `clock` times silence, `others` makes sources beside the config.
+
+    No task is left behind it.
+    """
     before = asyncio.all_tasks()
     with listening("127.0.0.1", 0) as socket:
         live = live_config(settings, environment)
-        async with running(live, {}) as gateway:
+        async with running(live, {}, others(live)) as gateway:
             keeper = Keeper(clock or SystemClock())
             read = live.loaded.value
             at, path = Latest(entrance(read)), read.config.server.path

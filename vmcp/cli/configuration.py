@@ -28,10 +28,12 @@ def sources(
     config: Path | None,
     mcp_json: Sequence[Path] | None,
     options: Options = MappingProxyType({}),
+    folder: Path | None = None,
 ) -> Sources:
     """Return what the options name; without any there is the usual config file."""
-    file = DEFAULT_FILE if config is None and not mcp_json else config
-    return Sources(file, tuple(mcp_json or ()), options)
+    is_any = config is not None or mcp_json or folder is not None
+    elsewhere = () if folder is None else (str(folder),)
+    return Sources(config if is_any else DEFAULT_FILE, tuple(mcp_json or ()), options, elsewhere)
 
 
 def read_all(named: Sources, load: Load) -> Loaded:

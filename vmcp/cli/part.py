@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.faults import near
 from vmcp.config.load import Loaded
+from vmcp.discovery.source import Source
 from vmcp.discovery.static import contribution
 from vmcp.model.view import WHOLE, NamedView, OneBackend, View
 
 
-def chosen(loaded: Loaded, backend: str | None, view: str | None) -> View:
-    """Return the part that an option names; raise Stop where the config has none of that name."""
+def part(loaded: Loaded, backend: str | None, view: str | None, others: Sequence[Source]) -> View:
+    """Return the part that an option names; raise Stop where neither the config nor another source has it."""
     found = contribution(loaded)
     if backend is not None:
-        _check("backend", backend, (each.name for each in found.backends))
+        all_of_them = (found, *(other.contribution.value for other in others))
+        _check("backend", backend, (each.name for one in all_of_them for each in one.backends))
         return OneBackend(backend)
     if view is not None:
         _check("view", view, (each.name for each in found.views or ()))

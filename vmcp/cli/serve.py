@@ -5,17 +5,23 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmcp.cli import output
+from vmcp.cli import folder, output
 from vmcp.cli.files import AnyConfigFile, Insecure, McpJson
+from vmcp.cli.folder import GatewayName, Group, Loopback, Manifests, Namespace
 from vmcp.cli.stop import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from vmcp.discovery.choice import Choice
+    from vmcp.discovery.reload import LiveConfig
+    from vmcp.discovery.source import Source
 
 
 class LogLevel(StrEnum):
@@ -63,6 +69,11 @@ def serve(  # noqa: PLR0913 (each option is one)
     *,
     config: AnyConfigFile = None,
     mcp_json: McpJson = None,
+    manifests: Manifests = None,
+    name: GatewayName = None,
+    group: Group = None,
+    namespace: Namespace = None,
+    allow_loopback_backends: Loopback = False,
     host: Host = None,
     port: Port = None,
     ops_port: OpsPort = None,
@@ -74,7 +85,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
-    """Serve all backends of a config file at one URL, until it is stopped."""
+    """Serve all backends of a config file, or of a folder of manifests, at one URL, until it is stopped."""
     if stdio and (ui or (host, port, ops_port) != (None, None, None)):
         raise Stop(
             "With --stdio nothing listens: leave out --host, --port, --ops-port and --ui.",
@@ -85,6 +96,9 @@ def serve(  # noqa: PLR0913 (each option is one)
             "--backend or --view goes with --stdio; over HTTP each has a path of its own.",
             ExitCode.USAGE,
         )
+    chosen = folder.choice(
+        manifests, name, group, namespace, allows_loopback=allow_loopback_backends
+    )
     with _uncollected():
         from vmcp.cli import configuration
 
@@ -94,7 +108,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     }
     # What nobody can connect to lets nobody in.
     load = configuration.loading(may_be_exposed=stdio or insecure_anonymous)
-    sources = configuration.sources(config, mcp_json, options)
+    sources = configuration.sources(config, mcp_json, options, manifests)
     loaded = configuration.read_all(sources, load)
     with _uncollected():
         import uvloop
@@ -105,19 +119,31 @@ def serve(  # noqa: PLR0913 (each option is one)
         from vmcp.errors import CannotListen, ExtraMissing
 
     live = LiveConfig(partial(load, sources, os.environ), loaded, SystemClock())
+    others = _others(chosen, live)
     if stdio:
-        from vmcp.cli.part import chosen
+        from vmcp.cli.part import part
         from vmcp.transport.incoming.stdio import own_streams
 
-        part = chosen(loaded, backend, view)
-        uvloop.run(app.serve_stdio(live, os.environ, log_format.value, own_streams(), part))
+        served = part(loaded, backend, view, others)
+        uvloop.run(
+            app.serve_stdio(live, os.environ, log_format.value, own_streams(), served, others)
+        )
         return
     try:
-        uvloop.run(app.serve(live, os.environ, log_format.value, _announce, ui=ui))
+        uvloop.run(app.serve(live, os.environ, log_format.value, _announce, others, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
     except ExtraMissing as error:
         raise Stop(str(error), ExitCode.FAILED) from None
+
+
+def _others(chosen: Choice | None, live: LiveConfig) -> Sequence[Source]:
+    """Return the sources beside the config."""
+    if chosen is None:
+        return ()
+    from vmcp.cli.folder_source import source
+
+    return (source(chosen, live.loaded),)
 
 
 @contextmanager

@@ -88,17 +88,20 @@ class Loaded:
 class Sources:
     """What a config is made of: the config file, JSON files of desktop clients, and what stands in for keys.
 
-    Without a config file there are the servers of the others alone.
+    Without a config file there are the servers of the others alone. `elsewhere` names where backends come from
+    that are no part of the config, such as a folder of manifests: a config file may then lack `backends`.
     """
 
     file: Path | None
     desktop: tuple[Path, ...] = ()
     options: Options = field(default_factory=dict)
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The files as they were given."""
-        return tuple(str(each) for each in (self.file, *self.desktop) if each is not None)
+        """The files as they were given, and the places of other backends."""
+        own = (str(each) for each in (self.file, *self.desktop) if each is not None)
+        return (*own, *self.elsewhere)
 
 
 def load(
@@ -114,7 +117,8 @@ def load_all(sources: Sources, environment: Mapping[str, str]) -> Loaded:
     Relative paths in a file start at its own folder.
     """
     paths = [each for each in (sources.file, *sources.desktop) if each is not None]
-    absolute, name = paths[0].absolute(), str(paths[0])
+    name = sources.names[0]
+    absolute = Path(name).absolute()
     outside = _Outside(absolute, environment)
     outside.files.update(each.absolute() for each in paths)
     try:
@@ -150,7 +154,14 @@ def _config(sources: Sources, outside: _Outside, name: str) -> Config:
         wrong += errors
     try:
         own = "backends: []" if sources.file is None else _config_text(sources.file, name)
-        config = parse(own, name=name, outside=outside, options=sources.options, added=added)
+        config = parse(
+            own,
+            name=name,
+            outside=outside,
+            options=sources.options,
+            added=added,
+            usual={"backends": []} if sources.elsewhere else {},
+        )
     except ConfigInvalid as invalid:
         wrong = [*invalid.errors, *wrong]
     if wrong:

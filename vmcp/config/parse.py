@@ -26,17 +26,19 @@ def parse(
     outside: Outside | None = None,
     options: Options = MappingProxyType({}),
     added: Sequence[Added] = (),
+    usual: Mapping[str, object] = MappingProxyType({}),
 ) -> Config:
     """Return the Config of a text; raise ConfigInvalid, which calls the text by `name`.
 
     Without `outside`, variables and files that the text refers to are not looked at. `options` stand in for
-    keys of sections, `added` are backends that other files name.
+    keys of sections, `added` are backends that other files name, `usual` is what holds for keys that are absent.
     """
     try:
         tree = yamltext.read(text)
     except yamltext.MalformedYaml as error:
         raise ConfigInvalid(name, [error.error]) from None
-    value, joined, taken = _joined(_with(options, tree.value), added, name)
+    whole = {**usual, **tree.value} if isinstance(tree.value, dict) else tree.value
+    value, joined, taken = _joined(_with(options, whole), added, name)
     found = [*tree.errors, *taken]
     try:
         config = Config.model_validate(value, context=outside)

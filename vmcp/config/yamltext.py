@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -80,15 +81,29 @@ def read(text: str) -> Tree:
     return Tree(_value(root, (), errors), tuple(errors), root)
 
 
+def read_all(text: str, most_values: int) -> Iterator[Tree]:
+    """Yield the trees of all documents of a text, none for those that hold nothing; raise MalformedYaml."""
+    for root in _documents(text, most_values):
+        errors: list[ConfigError] = []
+        value = _value(root, (), errors)
+        if value is not None or errors:
+            yield Tree(value, tuple(errors), root)
+
+
 class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
     """Composes nodes and counts them as if each alias were written out."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most_values: int) -> None:
         Reader.__init__(self, text)
         Scanner.__init__(self)
         Parser.__init__(self)
         Composer.__init__(self)
         BaseResolver.__init__(self)
+        self._most_values = most_values
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a document: what was counted before counts no more."""
         self._level = 0
         self._count = 0
         self._sizes: dict[int, tuple[int, int]] = {}
@@ -99,8 +114,8 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
         self._count += 1
         if self._level > MAX_DEPTH:
             raise _malformed(f"Is nested more than {MAX_DEPTH} deep.", event.start_mark)
-        if self._count > MAX_VALUES:
-            raise _malformed(f"Holds more than {MAX_VALUES} values.", event.start_mark)
+        if self._count > self._most_values:
+            raise _malformed(f"Holds more than {self._most_values} values.", event.start_mark)
         self._check_anchor(event)
         node = super().compose_node(parent, index)
         self._level -= 1
@@ -128,9 +143,10 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
         sizes = [self._sizes[id(child)] for child in _children(node)]
         size = 1 + sum(count for count, _ in sizes)
         depth = 1 + max((depth for _, depth in sizes), default=0)
-        if size > MAX_VALUES or depth > MAX_DEPTH:
+        if size > self._most_values or depth > MAX_DEPTH:
             raise _malformed(
-                f"Is more than {MAX_VALUES} values or {MAX_DEPTH} levels with its aliases.", mark
+                f"Is more than {self._most_values} values or {MAX_DEPTH} levels with its aliases.",
+                mark,
             )
         self._sizes[id(node)] = size, depth
 
@@ -140,8 +156,28 @@ for _tag, _pattern in _RESOLVERS.items():
 
 
 def _compose(text: str) -> yaml.Node:
+    with _explained(text):
+        root = _Composer(text, MAX_VALUES).get_single_node()
+    if root is None:
+        raise MalformedYaml(ConfigError("", "Is empty.", allowed="a mapping with the key backends"))
+    return root
+
+
+def _documents(text: str, most_values: int) -> Iterator[yaml.Node]:
+    with _explained(text):
+        composer = _Composer(text, most_values)
+        while composer.check_node():
+            composer.begin()
+            node = composer.get_node()
+            if node is not None:
+                yield node
+
+
+@contextmanager
+def _explained(text: str) -> Iterator[None]:
+    """Say what PyYAML finds wrong in the block in our words."""
     try:
-        root = _Composer(text).get_single_node()
+        yield
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         column = error.position - text.rfind("\n", 0, error.position)
@@ -153,9 +189,6 @@ def _compose(text: str) -> yaml.Node:
     except yaml.MarkedYAMLError as error:
         problem = _HANDLE.sub("(not shown)", error.problem or "it cannot be read")
         raise _malformed(f"Is not YAML: {problem}.", error.problem_mark) from None
-    if root is None:
-        raise MalformedYaml(ConfigError("", "Is empty.", allowed="a mapping with the key backends"))
-    return root
 
 
 def _malformed(message: str, mark: _Mark | None, suggestion: str | None = None) -> MalformedYaml:

@@ -1,0 +1,181 @@
+"""The manifests source: a folder of the objects that one would apply to a cluster, followed while it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from vmcp.config.load import Loaded
+from vmcp.crd.convert import Converter
+from vmcp.crd.scope import Scope
+from vmcp.crd.world import GATEWAY
+from vmcp.discovery.choice import Choice
+from vmcp.discovery.documents import Broken, Placed, objects
+from vmcp.discovery.gathered import Gathered, gathered
+from vmcp.latest import Latest
+from vmcp.model.health import PartialFailure
+from vmcp.model.keys import ObjectKey
+from vmcp.model.problem import Problem
+from vmcp.model.snapshot import Contribution
+from vmcp.net.folder import FolderWatch, Texts, Unread, texts
+
+log = logging.getLogger(__name__)
+
+NAME = "manifests"
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What a file held when it could be read last, and what is wrong with it now."""
+
+    content: bytes | Unread
+    placed: tuple[Placed, ...]
+    broken: str | None
+
+
+class ManifestsSource:
+    """Contributes what the objects of a folder say; raise OSError where there is no such folder."""
+
+    def __init__(self, choice: Choice, loaded: Latest[Loaded]) -> None:
+        self._choice = choice
+        self._loaded = loaded
+        self._scope = _scope(choice, loaded.value)
+        self._converter = Converter(self._scope)
+        self._seen = texts(choice.folder, ENDINGS)
+        self._files: Mapping[str, _File] = _read(self._seen, {})
+        self._unread: str | None = None
+        self._contribution = Latest(self._converted())
+        self._warn()
+
+    @property
+    def contribution(self) -> Latest[Contribution]:
+        """The cell that holds what the folder says."""
+        return self._contribution
+
+    async def run(self) -> None:
+        """Follow the folder and the config until cancelled."""
+        watch = FolderWatch(self._choice.folder, ENDINGS)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(watch.run())
+            tasks.create_task(self._follow_folder(watch))
+            tasks.create_task(self._follow_config())
+
+    async def _follow_folder(self, watch: FolderWatch) -> None:
+        while True:
+            try:
+                self._seen = await watch.changed(self._seen)
+            except OSError as error:
+                await self._lost(watch, error)
+                continue
+            self._unread = None
+            self._files = await asyncio.to_thread(_read, self._seen, self._files)
+            self._tell()
+
+    async def _lost(self, watch: FolderWatch, error: OSError) -> None:
+        """Keep what the folder held until it is back."""
+        if self._unread is None:
+            self._unread = error.strerror or type(error).__name__
+            log.error("the folder cannot be read", extra={"folder": str(self._choice.folder)})
+            self._tell()
+        await watch.pause()
+
+    async def _follow_config(self) -> None:
+        async for loaded in self._loaded.changes():
+            scope = _scope(self._choice, loaded)
+            if scope != self._scope:
+                self._scope, self._converter = scope, Converter(scope)
+                self._tell()
+
+    def _tell(self) -> None:
+        before = self._contribution.value
+        if self._contribution.set(self._converted()):
+            changed = len(self._converter.converted)
+            log.info("the manifests are read anew", extra={"converted": changed})
+        if before.health != self._contribution.value.health:
+            self._warn()
+
+    def _warn(self) -> None:
+        health = self._contribution.value.health
+        if health is not None and health.partial_failure is PartialFailure.FAIL:
+            log.warning("lists fail while a backend is unhealthy: partialFailureMode is fail")
+
+    def _converted(self) -> Contribution:
+        found = self._gathered()
+        made = self._converter.convert(found.world)
+        problems = {*made.problems, *found.problems, *self._file_problems()}
+        closed = made.closed or self._unknown_gateway(made)
+        if closed is not None:
+            made = Contribution(NAME, closed=closed)
+        return replace(made, problems=tuple(sorted({*problems, *((closed,) if closed else ())})))
+
+    def _unknown_gateway(self, made: Contribution) -> Problem | None:
+        """Return why nobody may be served where a gateway cannot be read: it may ask for protections."""
+        if made.rules is not None or self._choice.group is not None:
+            return None
+        for name, file in self._files.items():
+            is_unread = file.broken is not None and not file.placed
+            if is_unread and isinstance(file.content, bytes) and GATEWAY.encode() in file.content:
+                message = f"It seems to hold the {GATEWAY} and is broken, so nobody is served. Correct it."
+                return Problem(ObjectKey("File", name), "GatewayInvalid", message)
+        return None
+
+    def _gathered(self) -> Gathered:
+        placed = (one for file in self._files.values() for one in file.placed)
+        return gathered(placed, self._choice.namespace)
+
+    def _file_problems(self) -> set[Problem]:
+        found = {
+            _broken(name, file) for name, file in self._files.items() if file.broken is not None
+        }
+        if self._unread is not None:
+            message = f"It cannot be read: {self._unread}. What it held before stays in force."
+            found.add(
+                Problem(ObjectKey("Folder", str(self._choice.folder)), "FolderUnreadable", message)
+            )
+        return found
+
+
+def _scope(choice: Choice, loaded: Loaded) -> Scope:
+    config = loaded.config
+    return Scope(
+        source=NAME,
+        gateway=choice.gateway,
+        group=choice.group,
+        has_operator=False,
+        allows_loopback=choice.allows_loopback,
+        timeout_seconds=config.operational.timeouts.default,
+        passthrough=tuple(sorted({name.lower() for name in config.passthrough_headers})),
+    )
+
+
+def _read(found: Texts, before: Mapping[str, _File]) -> Mapping[str, _File]:
+    """Return the files of a folder, those alone read anew that hold something else."""
+    made: dict[str, _File] = {}
+    for name, content in found.items():
+        old = before.get(name)
+        is_same = old is not None and old.content == content
+        made[name] = old if old is not None and is_same else _file(name, content, old)
+    return made
+
+
+def _file(name: str, content: bytes | Unread, old: _File | None) -> _File:
+    kept = () if old is None else old.placed
+    if isinstance(content, Unread):
+        return _File(content, kept, f"It {content.why}.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return _File(content, kept, f"Line {line}: Is not UTF-8.")
+    found = objects(name, text)
+    if isinstance(found, Broken):
+        return _File(content, kept, found.message)
+    return _File(content, found, None)
+
+
+def _broken(name: str, file: _File) -> Problem:
+    rest = "What it held before stays in force." if file.placed else "Nothing of it is served."
+    return Problem(ObjectKey("File", name), "FileBroken", f"{file.broken} {rest}")
