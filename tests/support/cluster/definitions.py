@@ -1,0 +1,42 @@
+"""The custom resources on the test cluster."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.support.cluster.admin import Object
+from tests.support.cluster.cluster import Cluster
+from vmcp.crd.definitions import definitions
+from vmcp.crd.kinds import GROUP, KIND_OF, STORED_VERSION
+
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_SECONDS = 30.0
+
+
+class NotServed(Exception):
+    """A kind that was told to the API server is not there."""
+
+
+def install(cluster: Cluster) -> None:
+    """Bring all definitions to a cluster, or make them what they should be; return once they are served."""
+    for definition in definitions():
+        cluster.admin.apply(PATH, definition)
+    ends = time.monotonic() + _SECONDS
+    for definition in definitions():
+        path = f"{PATH}/{definition['metadata']['name']}"
+        while conditions(cluster.admin.do("GET", path)).get("Established") != "True":
+            if time.monotonic() > ends:
+                raise NotServed(path)
+            cluster.api.rest(0.05)
+
+
+def conditions(one: Object) -> dict[str, str]:
+    """Return the conditions of an object by their types."""
+    found: list[Any] = one.get("status", {}).get("conditions", [])
+    return {each["type"]: each["status"] for each in found}
+
+
+def path_of(kind: str, namespace: str, version: str = STORED_VERSION) -> str:
+    """Return the path of the objects of a kind."""
+    return f"/apis/{GROUP}/{version}/namespaces/{namespace}/{KIND_OF[kind].plural}"
