@@ -147,3 +147,15 @@ def test_a_running_gateway_explains_its_names(vmcp: Vmcp, running: str) -> None:
     assert seen.out.startswith("Tool 'shop_add' leads to 'add' of backend 'shop'.\n  - ")
     assert json.loads(own.out)["found"][0]["name"] == "shop_add"
     assert "Did you mean 'shop_add'" in unknown.err
+
+
+def test_a_gateway_that_serves_nobody_tells_why(vmcp: Vmcp) -> None:
+    closed = {"object": "VirtualMCPServer/n/gw", "reason": "Closed", "message": "It asks for more."}
+
+    with gateway(told(ready=False, closed=closed)) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    assert (ended.code, ended.err) == (
+        1,
+        "Nobody is served: VirtualMCPServer/n/gw: It asks for more.\n",
+    )

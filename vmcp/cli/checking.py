@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from vmcp.cli import configuration, output
 from vmcp.cli.configuration import Load
+from vmcp.cli.folders import snapshot
 from vmcp.cli.output import TableFormat
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.load import Loaded, Sources
-from vmcp.discovery.static import contribution
-from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection, NoAuth
+from vmcp.discovery.choice import Choice
+from vmcp.model.auth import AuthDecision, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
@@ -27,18 +28,37 @@ FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates",
 _PLAIN = re.compile(r"[a-z._-]{0,20}|v[0-9]{1,3}")
 
 
-def check(sources: Sources, printed: TableFormat, load: Load) -> None:
-    """Check a config alone and print its backends; raise Stop if something is wrong."""
-    found = contribution(_loaded(sources, printed, load))
-    facts = [configured(backend) for backend in found.backends]
-    _report(sources, CONFIGURED, facts, found.problems, printed)
+def check(sources: Sources, printed: TableFormat, load: Load, chosen: Choice | None) -> None:
+    """Check a config and a folder alone and print their backends; raise Stop if something is wrong."""
+    found = snapshot(chosen, _loaded(sources, printed, load))
+    decided = {} if chosen is None else found.decisions
+    facts = [
+        {**configured(one), **_decision(decided.get(one.key)), **_object(one, chosen)}
+        for one in found.backends
+    ]
+    columns = CONFIGURED if chosen is None else (*CONFIGURED, "from", "object")
+    _report(sources, columns, facts, found.problems, printed)
 
 
-def check_live(sources: Sources, seconds: float, printed: TableFormat, load: Load) -> None:
+def _object(backend: Backend, chosen: Choice | None) -> Facts:
+    return {} if chosen is None else {"object": str(backend.key)}
+
+
+def _decision(decision: AuthDecision | None) -> Facts:
+    """Return who decided on the auth of a backend."""
+    if decision is None:
+        return {}
+    named = "" if decision.config is None else f": {decision.config}"
+    return {"from": f"{decision.origin.value}{named}"}
+
+
+def check_live(
+    sources: Sources, seconds: float, printed: TableFormat, load: Load, chosen: Choice | None
+) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
     from vmcp.cli.surveying import surveyed
 
-    found = surveyed(_loaded(sources, printed, load), seconds)
+    found = surveyed(_loaded(sources, printed, load), seconds, chosen)
     facts = [
         fared(backend, found.inventories.get(backend.key), found.troubles.get(backend.key))
         for backend in found.snapshot.backends

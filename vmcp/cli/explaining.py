@@ -21,7 +21,7 @@ def ask(ops_url: str, name: str, printed: TextFormat) -> None:
     found = operations.get(ops_url, "/explain", {"name": name})
     told = operations.get(ops_url, "/status")
     troubles = {one["name"]: _trouble(one) for one in told["backends"] if one["state"] not in _WELL}
-    tell(found, troubles, printed)
+    tell(found, troubles, printed, {one["name"]: _origin(one) for one in told["backends"]})
 
 
 def _trouble(backend: Facts) -> str:
@@ -30,8 +30,21 @@ def _trouble(backend: Facts) -> str:
     return f"{backend['state']}: {message}" if message else str(backend["state"])
 
 
-def tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
-    """Print an explanation; raise Stop where clients do not see what was asked for."""
+def _origin(backend: Facts) -> str:
+    """Return the object that a backend comes from, and who decided on its auth."""
+    auth = backend.get("auth") or {}
+    named = f": {auth['config']}" if "config" in auth else ""
+    decided = f", auth {auth['type']} ({auth['from']}{named})" if auth else ""
+    return f"{backend.get('object')}{decided}" if backend.get("object") else ""
+
+
+def tell(
+    found: Facts, troubles: Troubles, printed: TextFormat, origins: Mapping[str, str] | None = None
+) -> None:
+    """Print an explanation; raise Stop where clients do not see what was asked for.
+
+    `origins` tells where backends come from, by name, as far as that is known.
+    """
     named = {one["backend"] for one in found["found"]} | set(found["unlisted"])
     concerned = {
         name: why.replace(f"Backend '{name}': ", "")
@@ -41,7 +54,7 @@ def tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
     if printed is TextFormat.JSON:
         output.emit_json({**found, "troubles": concerned})
     else:
-        for line in _lines(found, concerned):
+        for line in _lines(found, concerned, origins or {}):
             output.emit(output.visible(line))
     if not found["found"]:
         raise Stop(_unknown(found), ExitCode.UNKNOWN_TOOL)
@@ -49,9 +62,11 @@ def tell(found: Facts, troubles: Troubles, printed: TextFormat) -> None:
         raise Stop("No client sees it.", ExitCode.FAILED)
 
 
-def _lines(found: Facts, troubles: Troubles) -> Iterator[str]:
+def _lines(found: Facts, troubles: Troubles, origins: Mapping[str, str]) -> Iterator[str]:
     for one in found["found"]:
         yield from _finding(one)
+        if origin := origins.get(one["backend"]):
+            yield f"  - Its backend is {origin}."
         if one["backend"] in troubles:
             yield f"  - Its backend is not well: {troubles[one['backend']]}"
     for name in found["unlisted"]:

@@ -16,6 +16,7 @@ import vmcp
 from vmcp.cli import output
 from vmcp.cli.call import call
 from vmcp.cli.crds import crds
+from vmcp.cli.diff import diff
 from vmcp.cli.doctor import doctor
 from vmcp.cli.explain import explain
 from vmcp.cli.init import init
@@ -33,7 +34,7 @@ from vmcp.cli.validate import validate
 COMMANDS = (
     *(serve, status, explain, doctor, reload),
     *(tools, prompts, resources, call),
-    *(validate, init, key, schema, crds),
+    *(validate, diff, init, key, schema, crds),
 )
 
 app = typer.Typer(

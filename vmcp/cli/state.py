@@ -34,7 +34,9 @@ def show(ops_url: str, printed: TableFormat) -> None:
 
 def _wrong(told: Facts) -> Iterator[str]:
     """Yield what is not as it should be."""
-    if not told.get("ready"):
+    if closed := told.get("closed"):
+        yield f"Nobody is served: {closed['object']}: {str(closed['message']).rstrip('.')}"
+    elif not told.get("ready"):
         yield "The gateway is not ready"
     unwell = [str(one["name"]) for one in told.get("backends", ()) if one["state"] not in _WELL]
     if unwell:
@@ -46,10 +48,13 @@ def _wrong(told: Facts) -> Iterator[str]:
 def _print(told: Facts, now: datetime) -> None:
     for line in (_headline(told), *_about_config(_config(told), now)):
         output.emit(output.visible(line))
-    rows = [_row(one, now) for one in told.get("backends", ())]
+    backends = told.get("backends", ())
+    rows = [(*_row(one, now), _auth(one)) for one in backends]
     if rows:
         output.emit("")
-        output.emit_table(_COLUMNS, rows)
+        # Gateways of older versions do not tell of auth.
+        last = len(_COLUMNS) + any("auth" in one for one in backends)
+        output.emit_table((*_COLUMNS, "auth")[:last], [row[:last] for row in rows])
     if problems := told.get("problems", ()):
         output.emit("")
         cells = [[str(one[key]) for key in ("object", "reason", "message")] for one in problems]
@@ -93,6 +98,15 @@ def _row(one: Facts, now: datetime) -> Sequence[str]:
     since = _ago(one["since"], now) if one.get("since") else ""
     cells = (one["name"], _state(one), since, *figures, *times, _failure(one, now))
     return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _auth(one: Facts) -> str:
+    """Return what kind of credential a backend gets, and who decided so."""
+    auth = one.get("auth")
+    if not auth:
+        return ""
+    named = f": {auth['config']}" if "config" in auth else ""
+    return f"{auth['type']} ({auth['from']}{named})"
 
 
 def _state(one: Facts) -> str:

@@ -15,6 +15,7 @@ from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
 from vmcp.model.auth import UNDECIDED, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.fingerprint import fingerprint
 from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
@@ -24,8 +25,10 @@ from vmcp.model.view import NamedView
 
 def status(gateway: Gateway) -> bytes:
     """Return the state of everything as JSON."""
-    problems = sorted({*gateway.registry.snapshot.value.problems, *gateway.views.problems})
-    shown = {**_overview(gateway), "problems": [_problem(each) for each in problems]}
+    own = {*gateway.registry.snapshot.value.problems}
+    problems = sorted({*own, *gateway.views.problems})
+    told = [_problem(each) if each in own else _of_lists(each) for each in problems]
+    shown = {**_overview(gateway), "problems": told}
     return msgspec.json.encode(shown)
 
 
@@ -50,7 +53,7 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "backends": [
             {
                 **_backend(each, known.get(each.key)),
-                "auth": _auth(each, snapshot),
+                "auth": shown_auth(each, snapshot),
                 **_health(health.get(each.key)),
                 **_traffic(gateway.pool.members.get(each.key), gateway.pool.clock.monotonic()),
             }
@@ -79,6 +82,7 @@ def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]
     shown: dict[str, object] = {
         "name": backend.name,
         "object": str(backend.key),
+        "fingerprint": fingerprint(backend),
         "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
         "metadata": dict(backend.metadata),
     }
@@ -87,7 +91,7 @@ def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]
     return shown
 
 
-def _auth(backend: Backend, snapshot: Snapshot) -> Mapping[str, str]:
+def shown_auth(backend: Backend, snapshot: Snapshot) -> Mapping[str, str]:
     """Return what kind of credential a backend gets, and who decided so."""
     decision = snapshot.decisions.get(backend.key, UNDECIDED)
     named = {} if decision.config is None else {"config": decision.config}
@@ -166,3 +170,8 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 def _problem(problem: Problem) -> dict[str, str]:
     return {"object": str(problem.key), "reason": problem.reason, "message": problem.message}
+
+
+def _of_lists(problem: Problem) -> dict[str, str]:
+    """Return a problem that shows only when the lists of backends are known."""
+    return {**_problem(problem), "about": "lists"}
