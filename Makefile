@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-ui check lint types layers conformance bench soak wheel sbom clean
+.PHONY: demo test test-ui test-kube kube-programs check lint types layers conformance bench soak wheel sbom clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,14 @@ test: $(VENV)/.ready
 test-ui: $(VENV)/.ready
 	$(BIN)/python -m tests.ui.install
 	VMCP_UI=required $(BIN)/python -m pytest tests/ui $(PYTEST)
+
+# kube-apiserver, etcd and what goes with them, built once into ~/.cache/vmcp-kube where KUBEBUILDER_ASSETS names no others.
+kube-programs: $(VENV)/.ready
+	$(BIN)/python -m tests.kube.binaries.build
+
+# What speaks to Kubernetes, against a real API server; fails where there is none and none can be built.
+test-kube: kube-programs
+	VMCP_KUBE=required $(BIN)/python -m pytest tests/kube tests/cluster $(PYTEST)
 
 check: lint types layers test
 

@@ -1,4 +1,4 @@
-"""Fail where a suite that must never be empty ran no test: real servers, conformance, the page."""
+"""Fail where a suite that must never be empty ran no test: real servers, conformance, the page, the API server."""
 
 import sys
 from collections import Counter
@@ -12,6 +12,7 @@ REQUIRED = (
     "tests.edge_cases",
     "tests.journeys",
     "tests.ui",
+    "tests.cluster",
 )
 
 

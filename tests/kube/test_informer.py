@@ -43,14 +43,16 @@ async def test_objects_that_come_change_and_go_are_followed(scene: Scene) -> Non
         await holds(watches, {"new": "2"})
 
 
-async def test_forgotten_history_is_made_up_for_by_a_list(scene: Scene) -> None:
+async def test_forgotten_history_is_made_up_for_by_a_list(fake_scene: FakeScene) -> None:
+    scene = fake_scene
     await scene.put(MAPS, config("goes", key="1"))
     await scene.put(MAPS, config("stays", key="1"))
     async with watching(scene, KINDS) as watches:
         await holds(watches, {"goes": "1", "stays": "1"})
         # Without a right to watch, changes are missed.
         await scene.allow()
-        await end_watches(scene, watches)
+        await scene.api.cut()
+        await until(lambda: watches.sync(MAPS).phase is Phase.FORBIDDEN)
         await scene.delete(MAPS, "goes")
         await scene.put(MAPS, config("stays", key="2"))
         await scene.forget()
@@ -60,13 +62,6 @@ async def test_forgotten_history_is_made_up_for_by_a_list(scene: Scene) -> None:
 
         await holds(watches, {"stays": "2"})
         assert watches.sync(MAPS).phase is Phase.SYNCED
-
-
-async def end_watches(scene: Scene, watches: Watches) -> None:
-    if not isinstance(scene, FakeScene):
-        pytest.skip("the real server ends a watch by itself only after minutes")
-    await scene.api.cut()
-    await until(lambda: watches.sync(MAPS).phase is Phase.FORBIDDEN)
 
 
 async def test_a_change_rings_with_the_key_of_what_has_changed(fake_scene: FakeScene) -> None:

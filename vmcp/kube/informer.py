@@ -166,9 +166,11 @@ class Informer:
         self._told()
 
     def _log(self, phase: Phase, error: str) -> None:
-        extra = {"kind": str(self._scope.resource), "phase": phase.value}
-        extra |= {} if self._scope.name is None else {"object": self._scope.name}
+        kind, name = str(self._scope.resource), self._scope.name
+        extra = {"kind": kind, "phase": phase.value, **({"error": error} if error else {})}
+        if name is not None:
+            # Of what is followed by name there is much, and what it means for a backend is told as its Problem.
+            log.debug("watch of an object changed", extra={**extra, "object": name})
+            return
         level = logging.INFO if phase is Phase.SYNCED else logging.WARNING
-        log.log(
-            level, "watch of a kind changed", extra={**extra, "error": error} if error else extra
-        )
+        log.log(level, "watch of a kind changed", extra=extra)
