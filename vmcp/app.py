@@ -7,7 +7,7 @@ import gc
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from socket import socket
 
 from vmcp.assembly import running
@@ -202,3 +202,7 @@ async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
             await keeper.emptied()
     except TimeoutError:
         log.warning("calls are cut off", extra={"calls": len(keeper)})
+        endpoint.cut_off()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await keeper.emptied()

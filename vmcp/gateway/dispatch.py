@@ -11,7 +11,6 @@ from vmcp.catalog.entries import Entry
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway import lists
 from vmcp.gateway.bridge import crossed
-from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.legs import noted
 from vmcp.gateway.links import Links
 from vmcp.gateway.meter import CANCELLED, ERROR, FAILED, OK
@@ -231,7 +230,7 @@ def _goes_on(call: Call) -> bool:
 
 
 async def _ended(member: Member, call: Call, reply: Reply) -> Done | Ask:
-    """Carry a call within its time; raise BackendFailed when that is over, CallCancelled when nobody waits."""
+    """Carry a call within its time; raise BackendFailed when that is over, or what ended it before."""
     backend = member.client.backend
     seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
     try:
@@ -241,8 +240,8 @@ async def _ended(member: Member, call: Call, reply: Reply) -> Done | Ask:
                 return await _answered(end, member, call, reply)
             return end
     except TimeoutError:
-        if reply.deadline.is_cancelled:
-            raise CallCancelled from None
+        if (why := reply.deadline.ended_by) is not None:
+            raise why from None
         message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
 

@@ -70,7 +70,7 @@ class RunningCall:
     async def turn(self, reply: Reply) -> Ask | Done:
         """Let a request of the client stand for the call until it asks something, or ends.
 
-        Raise what ended the call, or CallCancelled; a request that is cancelled cancels the call.
+        Raise what ended the call, or the request; a request that is ended cancels the call.
         """
         self._current = reply
         try:
@@ -78,7 +78,7 @@ class RunningCall:
                 found = await self._turns.get()
         except TimeoutError:
             self.cancel()
-            raise CallCancelled from None
+            raise reply.deadline.ended_by or CallCancelled() from None
         except asyncio.CancelledError:
             self.cancel()
             raise

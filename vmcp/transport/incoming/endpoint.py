@@ -24,6 +24,7 @@ from vmcp.protocol.failures import (
     InvalidParams,
     InvalidRequest,
     SessionUnknown,
+    Stopping,
 )
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.telemetry import metrics
@@ -85,6 +86,10 @@ class Endpoint:
         self._gateway.sessions.close_streams()
         for act in self._others:
             act()
+
+    def cut_off(self) -> None:
+        """End the calls under way, whose clients are told that we stop."""
+        self._keeper.end_all(Stopping())
 
     def on_expel(self, act: Expel) -> None:
         """Have something done as well when callers may not come in any more."""
