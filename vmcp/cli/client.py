@@ -162,7 +162,7 @@ async def _translated(
         case httpx2.HTTPError():
             trouble = await diagnose.explain(http, target.url)
             return Stop(
-                trouble or diagnose.failure(error, diagnose.without_password(target.url)),
+                trouble or diagnose.failure(error, diagnose.without_keys(target.url)),
                 ExitCode.TROUBLE,
             )
         case RuntimeError():
