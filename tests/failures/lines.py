@@ -70,9 +70,7 @@ def calling(
     is_large: bool = False,
 ) -> Case:
     """Return a line about the answer to a call."""
-    # What is too large in one answer says nothing of the next.
-    is_noted = isinstance(sees, Fails) and sees.reason != "TooLarge"
-    shown = Told("healthy", sees.reason, "call") if is_noted else Told("healthy")
+    shown = Told("healthy", sees.reason, "call") if isinstance(sees, Fails) else Told("healthy")
     heals = NEXT_CALL if isinstance(sees, Fails) else NOTHING
     make = answers(CALL, by=by)
     return Case(name, "call", what, make, sees, shown, heals, is_large=is_large)

@@ -26,7 +26,7 @@ from vmcp.model.backend import StdioEndpoint
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol.failures import BackendFailed
-from vmcp.transport.outgoing.speech import EraContradicted, Speech
+from vmcp.transport.outgoing.speech import BackendGone, EraContradicted, Speech
 from vmcp.transport.outgoing.stdio import StdioConnector
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -189,10 +189,9 @@ async def test_a_lost_process_fails_the_calls_in_flight_and_the_listener(
         await noted(speech.ask("tools/list", NO_PARAMS))
 
     assert all(why in failure.message for failure in failures)
-    assert sorted(failure.reason for failure in failures) == [
-        *["ConnectionLost"] * 3,
-        "Unreachable",
-    ]
+    assert [failure.reason for failure in failures] == ["ConnectionLost"] * 4
+    # On a connection that is gone no stream can be opened anew.
+    assert sum(isinstance(failure, BackendGone) for failure in failures) == 1
 
 
 async def test_calls_in_flight_fail_when_the_connection_is_left() -> None:
