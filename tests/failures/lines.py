@@ -15,6 +15,7 @@ from tests.failures.sites import (
     HttpSite,
     Site,
     TlsSite,
+    TrustedLater,
 )
 from tests.net.certificates import authority, identity
 from tests.support.scripted import Script
@@ -53,6 +54,13 @@ def shows(
         return TlsSite(era, identity("127.0.0.1", signer=trusted), bad, trusted)
 
     return make
+
+
+def trusts_later(era: str) -> Site:
+    """Make a backend whose authority is another one, which a file then holds in place of the old one."""
+    old, new = authority("root"), authority("another root")
+    good, bad = (identity("127.0.0.1", signer=each, days=30) for each in (old, new))
+    return TrustedLater(era, good, bad, old, new)
 
 
 def mute_in_tls(era: str) -> Site:

@@ -56,7 +56,7 @@ def configured(backend: Backend) -> Facts:
     """Return what the file says of a backend; nothing that may be secret."""
     return {
         "name": backend.name,
-        "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
+        "transport": backend.transport,
         "place": _place(backend.endpoint),
         "timeout": f"{backend.timeout_seconds:g}s",
         "auth": _auth(backend.auth),

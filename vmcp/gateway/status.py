@@ -12,7 +12,7 @@ from vmcp.config.loading import shown as loaded
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
-from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.backend import Backend
 from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
 from vmcp.model.problem import Problem
@@ -72,7 +72,7 @@ def _counts(catalog: Catalog) -> dict[str, int]:
 def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]:
     shown: dict[str, object] = {
         "name": backend.name,
-        "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
+        "transport": backend.transport,
         "metadata": dict(backend.metadata),
     }
     if inventory is not None:
