@@ -152,7 +152,8 @@ async def _serve(
     at_door = front.Front(endpoint, settings.path, is_ready, sse)
     allowed = Latest(bounds(loaded))
     people = Crowd(allowed, descriptors.raised())
-    main = server(at_door, _CLOSING_SECONDS, shown.context if shown else None, people)
+    context = shown.context if shown else None
+    main = server(at_door, _CLOSING_SECONDS, context, people, gateway.refused)
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or is_loopback(settings.ops_host)
