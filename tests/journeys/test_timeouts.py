@@ -82,7 +82,7 @@ async def test_a_sessioned_backend_is_told_that_the_time_is_over(name: str) -> N
 @at_both_backs
 async def test_progress_does_not_extend_the_time(front: str, back: str) -> None:
     fake = backend(back, talks=talks)
-    async with serving(fake), gateway_of(config(fake, operational=limits(a="150ms"))) as served:
+    async with serving(fake), gateway_of(config(fake, operational=limits(a="1s"))) as served:
         async with client(front, served.url) as caller:
             answer = await caller.call("talks", progressToken="t")
 
