@@ -14,6 +14,7 @@ from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc, ladder
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+from vmcp.protocol.declared import check_size
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidRequest, UnknownMethod
 from vmcp.protocol.loglevels import wants
@@ -31,6 +32,7 @@ from vmcp.transport.incoming.asgi import respond
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import Refused
 from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.room import SMALL_BODY
 from vmcp.transport.incoming.subscription import Subscription
 
 _NOBODY = Answer(b'{"code":-32603,"message":"The client cannot be asked."}', is_error=True)
@@ -148,6 +150,8 @@ class StatelessEndpoint:
     async def _listen(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         if not request.accepted.stream:
             raise Refused(406, "A subscription is an event stream: send Accept: text/event-stream.")
+        if request.place is not None and request.place.is_large:
+            raise Refused(413, f"A subscription may have at most {SMALL_BODY} bytes.")
         subscription = Subscription(request, self._keeper, message, request.caller)
         if request.place is not None:
             # A stream that waits for news takes nothing of what calls need.
@@ -179,11 +183,13 @@ def _client(meta: Document, request: HttpRequest) -> Client:
         log_level = None if level is None else unquote(level)
     except MalformedJson:
         log_level = None
+    declared, info = meta.get(META_CAPABILITIES) or b"{}", meta.get(META_CLIENT_INFO)
+    check_size(declared, info)
     return Client(
         Era.STATELESS,
         STATELESS_VERSION,
-        meta.get(META_CAPABILITIES) or b"{}",
-        meta.get(META_CLIENT_INFO),
+        declared,
+        info,
         request.caller,
         request.view,
         log_level=log_level,
