@@ -201,6 +201,9 @@ class Campaign:
             await site.begin()
         if isinstance(case.sees, Served):
             await self._tells(name, Told("healthy"), HEALED_SECONDS)
+            # Where it was unhealthy for a moment, its tools are back once the catalog has been built.
+            for client in self._clients:
+                await _eventually(lambda each=client: self._is_listed(each, name))  # type: ignore[misc]
         if isinstance(case.sees, Missing):
             await self._tells(name, case.told)
             await self._is_missing(name)
@@ -238,6 +241,9 @@ class Campaign:
     async def _call(self, client: Client, name: str) -> Json:
         answer = await client.request("tools/call", called(f"{name}_echo", name))
         return await answer.end()
+
+    async def _is_listed(self, client: Client, name: str) -> bool:
+        return f"{name}_echo" in await client.tools()
 
     async def _is_missing(self, name: str) -> None:
         for client in self._clients:
