@@ -20,7 +20,6 @@ from vmcp.protocol.era import era_of
 from vmcp.protocol.failures import (
     STATELESS_STATUS,
     Failure,
-    HeaderMismatch,
     InvalidParams,
     InvalidRequest,
     SessionUnknown,
@@ -45,7 +44,11 @@ log = logging.getLogger(__name__)
 Serve = Callable[[HttpRequest], Awaitable[None]]
 
 _UNAUTHORIZED = 401
+# From here on a status says that the fault is not the client's.
+_OURS = 500
 _MOST_HOPS = 16
+# Where the body is not read; clients take no error for theirs that has no id at all.
+_NO_ID = b"null"
 _NO_VIEW = "No backend or view has the name in this path: see /status, or leave the name out for all of them."
 
 
@@ -122,17 +125,7 @@ class Endpoint:
         self, scope: Scope, receive: Receive, send: Send, view: View, serve: Serve
     ) -> None:
         """Have a request served that may come in, and answer one that may not or that cannot be served."""
-        try:
-            http = request.read(scope, receive, send, view)
-        except Refused as refused:
-            self._gateway.refused[refused.status] += 1
-            await refuse(send, refused.status, refused.message, *refused.headers)
-            return
-        except HeaderMismatch as mismatch:
-            self._gateway.refused[mismatch.code] += 1
-            body = jsonrpc.response(None, mismatch.payload(), is_error=True)
-            await respond(send, 400, body, [JSON])
-            return
+        http = request.read(scope, receive, send, view)
         if self._gateway.accounts.is_logged:
             accounting.begin(http)
         try:
@@ -140,13 +133,12 @@ class Endpoint:
                 await serve(http)
         except Refused as refused:
             self._gateway.refused[refused.status] += 1
-            more = (http.id_header, *refused.headers)
-            await refuse(http.send, refused.status, refused.message, *more)
+            await _refuse(http, refused)
         except Unauthenticated:
             await self._challenge(http)
         except Failure as failure:
             self._gateway.refused[failure.code] += 1
-            await _fail(http, None, failure, Era.SESSIONED)
+            await _fail(http, _NO_ID, failure, Era.SESSIONED)
         except ClientLeft:
             return
         finally:
@@ -167,6 +159,8 @@ class Endpoint:
             if cors.is_preflight(http):
                 await cors.answer(http, entrance.passed)
                 return False
+        if http.fault is not None:
+            raise http.fault
         self._check_loop(http)
         self._authenticate(http)
         return True
@@ -180,8 +174,7 @@ class Endpoint:
         failure = InvalidRequest(
             "A valid API key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY."
         )
-        # The body is not read, and clients take no error for theirs that has no id at all.
-        body = jsonrpc.response(b"null", failure.payload(), is_error=True)
+        body = jsonrpc.response(_NO_ID, failure.payload(), is_error=True)
         headers = [JSON, http.id_header, (b"www-authenticate", CHALLENGE.encode())]
         if not limits.is_bounded(http.headers):
             # Whoever is not known may not keep us busy with what nobody reads.
@@ -319,6 +312,16 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
         return split(raw), message.method
     except MalformedJson:
         raise InvalidParams('The member "_meta" must be an object.') from None
+
+
+async def _refuse(http: HttpRequest, refused: Refused) -> None:
+    """Say what is wrong; who posts what may not be served gets an error that its client can show."""
+    more = (http.id_header, *refused.headers)
+    if http.method != "POST" or refused.status >= _OURS:
+        await refuse(http.send, refused.status, refused.message, *more)
+        return
+    body = jsonrpc.response(_NO_ID, InvalidRequest(refused.message).payload(), is_error=True)
+    await respond(http.send, refused.status, body, [JSON, *more])
 
 
 async def _fail(http: HttpRequest, identity: bytes | None, failure: Failure, era: Era) -> None:
