@@ -47,7 +47,7 @@ BODY = {
 }
 
 STATUSES = {
-    401: "wants a credential: send one with --header 'Authorization: Bearer ...'",
+    401: "wants a credential: put it into VMCP_API_KEY, or send --header 'Authorization: Bearer ...'",
     403: "refuses this caller: its credential, if any, is not enough",
     405: "takes no POST, so it is no streamable HTTP endpoint: check the path, usually /mcp",
     421: "does not serve this host name: use one that it allows",

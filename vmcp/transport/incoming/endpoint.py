@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 Serve = Callable[[HttpRequest], Awaitable[None]]
 
 _UNAUTHORIZED = 401
-# From here on a status says that the fault is not the client's.
-_OURS = 500
+# The first digit of a status that says that the fault is not the client's.
+_OURS = 5
 _MOST_HOPS = 16
 # Where the body is not read; clients take no error for theirs that has no id at all.
 _NO_ID = b"null"
@@ -317,7 +317,7 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
 async def _refuse(http: HttpRequest, refused: Refused) -> None:
     """Say what is wrong; who posts what may not be served gets an error that its client can show."""
     more = (http.id_header, *refused.headers)
-    if http.method != "POST" or refused.status >= _OURS:
+    if http.method != "POST" or refused.status // 100 == _OURS:
         await refuse(http.send, refused.status, refused.message, *more)
         return
     body = jsonrpc.response(_NO_ID, InvalidRequest(refused.message).payload(), is_error=True)
