@@ -6,6 +6,7 @@ import signal
 from functools import partial
 
 from tests.failures.cases import (
+    CHECK,
     OPENING,
     STDIO,
     TIMEOUT,
@@ -110,7 +111,7 @@ CHILDREN = (
         "Its process is stopped (SIGSTOP).",
         partial(Signalled, number=signal.SIGSTOP),
         Fails("TimedOut", TIMEOUT),
-        Told("healthy", "TimedOut", "call"),
+        Told("failing", "TimedOut", "probe", CHECK),
         NEXT_CALL,
         backs=STDIO,
     ),
@@ -162,7 +163,7 @@ CHILDREN = (
         "It writes one line without end.",
         child("endless"),
         Fails("TimedOut", TIMEOUT),
-        Told("healthy", "TimedOut", "call"),
+        Told("failing", "TimedOut", "probe", CHECK),
         NEXT_ATTEMPT,
         backs=STDIO,
         is_large=True,
@@ -203,7 +204,7 @@ CHILDREN = (
         "It reads nothing more.",
         child("deaf"),
         Fails("TimedOut", TIMEOUT),
-        Told("healthy", "TimedOut", "call"),
+        Told("failing", "TimedOut", "probe", CHECK),
         NEXT_ATTEMPT,
         backs=STDIO,
     ),
