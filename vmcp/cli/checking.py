@@ -148,4 +148,5 @@ def _verdict(lost: int, problems: int) -> str:
         (problems, "problem", "problems"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    return f"{' and '.join(said)}."
+    hint = "; 'vmcp doctor' tells what to do" if lost else ""
+    return f"{' and '.join(said)}{hint}."
