@@ -30,6 +30,7 @@ from vmcp.protocol import headers
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import BackendFailed, InvalidParams, UnknownMethod, UnknownName
+from vmcp.protocol.jsonrpc import error_code
 from vmcp.protocol.methods import INTERACTIVE, LISTS
 from vmcp.protocol.tasks import METHODS as TASK_METHODS
 from vmcp.protocol.tasks import RESULT as TASK_RESULT
@@ -203,18 +204,11 @@ class Dispatch:
                 member.vitals.answered(now)
 
     def _crossed(self, end: Done, call: Call, key: ObjectKey) -> Done:
-        if end.is_error and call.client.era is Era.STATELESS and code_of(end) == _VISIT_FIRST:
+        is_stateless_error = end.is_error and call.client.era is Era.STATELESS
+        if is_stateless_error and error_code(end.payload) == _VISIT_FIRST:
             with suppress(MalformedJson):
                 return self._questions.visit(end, call, key)
         return crossed(end, call.method, call.params, call.client.era)
-
-
-def code_of(end: Done) -> int | None:
-    """Return the code of an error that ends a call, None where it has none."""
-    try:
-        return int(split(end.payload).get(b'"code"') or b"")
-    except ValueError:
-        return None
 
 
 def _may_be_parked(call: Call) -> bool:

@@ -227,3 +227,11 @@ def response(identity: bytes | None, payload: bytes, *, is_error: bool) -> bytes
         return b"".join((b'{"jsonrpc":"2.0",', kind, payload, b"}"))
     # Joined at once: a large payload is copied once.
     return b"".join((b'{"jsonrpc":"2.0","id":', identity, b",", kind, payload, b"}"))
+
+
+def error_code(error: bytes) -> int | None:
+    """Return the code of a raw error object, None where it has none."""
+    try:
+        return int(split(error).get(b'"code"') or b"")
+    except ValueError:
+        return None

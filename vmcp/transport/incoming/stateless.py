@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.deadline import CallCancelled
-from vmcp.gateway.dispatch import code_of
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
@@ -198,4 +197,4 @@ def _client(meta: Document, request: HttpRequest) -> Client:
 
 def status_of(done: Done) -> int:
     """Return the HTTP status of an answer that consists of an error alone."""
-    return STATELESS_STATUS.get(code_of(done) or 0, 200)
+    return STATELESS_STATUS.get(jsonrpc.error_code(done.payload) or 0, 200)
