@@ -53,6 +53,19 @@ def _lines(node: ast.AST) -> Iterator[tuple[str, str]]:
                 yield str(line.value), "warning"
 
 
+def fields() -> set[str]:
+    """Return the names of the fields of log lines, as far as they stand where a line is logged."""
+    return {
+        key.value
+        for node in _nodes("")
+        if isinstance(node, ast.keyword)
+        and node.arg == "extra"
+        and isinstance(node.value, ast.Dict)
+        for key in node.value.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+
+
 def statuses() -> set[int]:
     """Return the HTTP statuses of errors that clients may get."""
     return {
