@@ -131,6 +131,27 @@ async def test_a_server_that_dies_of_the_probe_is_opened_otherwise_by_the_next_a
         assert speech.peer.version == "2025-06-18"
 
 
+@pytest.mark.parametrize("losses", [1, 2, 3])
+async def test_a_server_of_both_eras_that_was_away_is_spoken_to_as_before(
+    tmp_path: Path, losses: int
+) -> None:
+    away = tmp_path / "away"
+    command = f"[ -e {away} ] && exit 1; exec {sys.executable} -S {endpoint().args[1]} --era both"
+    run = StdioEndpoint("sh", ("-c", command))
+    at = StdioConnector(backend(run), run, BASE)
+    async with at.connect() as speech:
+        assert speech.peer.era is Era.STATELESS
+    away.touch()
+    for _ in range(losses):
+        with pytest.raises(BackendFailed, match="exited with status 1"):
+            async with at.connect():
+                pass
+    away.unlink()
+
+    async with at.connect() as speech:
+        assert speech.peer.era is Era.STATELESS
+
+
 async def test_a_program_that_refuses_both_eras_is_no_server() -> None:
     code = (
         "import json, sys\n"
