@@ -35,7 +35,7 @@ from vmcp.transport.incoming.entrance import Entrance, Expel
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import ClientLeft, Refused
 from vmcp.transport.incoming.request import Guest, HttpRequest
-from vmcp.transport.incoming.room import Room
+from vmcp.transport.incoming.room import Place, Room
 from vmcp.transport.incoming.sessioned import SessionedEndpoint
 from vmcp.transport.incoming.stateless import StatelessEndpoint
 
@@ -202,9 +202,7 @@ class Endpoint:
             raise Refused(415, "Send the message as Content-Type: application/json.")
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
-        met = self._entrance.value
-        place = self._room.enter(met.most_requests, http.headers.get("content-length", ""))
-        http.place = place
+        met, place = self._entrance.value, self.enter(http)
         try:
             body = await limits.body(http.receive, http.headers)
             place.hold(len(body))
@@ -214,6 +212,12 @@ class Endpoint:
             await self.take(http, body)
         finally:
             place.leave()
+
+    def enter(self, http: HttpRequest) -> Place:
+        """Give a request its place among all, before its body is read; raise Refused where there is none."""
+        most = self._entrance.value.most_requests
+        http.place = self._room.enter(most, http.headers.get("content-length", ""))
+        return http.place
 
     async def take(self, http: HttpRequest, body: bytes, fixed: Era | None = None) -> None:
         """Serve what was posted, in the era that it tells or in a fixed one; raise Refused."""
