@@ -7,7 +7,7 @@ import gc
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from socket import socket
 
 from vmcp.assembly import running
@@ -160,7 +160,8 @@ async def _serve(
     at_door = front.Front(endpoint, settings.path, is_ready, sse)
     allowed = Latest(bounds(loaded))
     people = Crowd(allowed, descriptors.raised())
-    main = server(at_door, _CLOSING_SECONDS, shown.context if shown else None, people)
+    context = shown.context if shown else None
+    main = server(at_door, _CLOSING_SECONDS, context, people, gateway.refused)
     gateway.gauges.append(main.readings)
     own_doors = limits.doors(settings.ops_host, None, None)
     shows_page = ui or is_loopback(settings.ops_host)
@@ -210,3 +211,7 @@ async def _drain(gateway: Gateway, endpoint: Endpoint, keeper: Keeper) -> None:
             await keeper.emptied()
     except TimeoutError:
         log.warning("calls are cut off", extra={"calls": len(keeper)})
+        endpoint.cut_off()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await keeper.emptied()

@@ -74,6 +74,4 @@ def test_what_the_catalog_does_not_have_yet_is_told_to_be_on_its_way() -> None:
 
     found = left_out(now, known, build(now, {}))
 
-    assert [each.why for each in found] == [
-        "It will be in the next catalog, unless its backend is unhealthy."
-    ]
+    assert [each.why for each in found] == ["It is listed as soon as its backend is well."]

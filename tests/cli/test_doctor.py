@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Ended, Vmcp
 from tests.cli.servers import certificate, closing, running, workshop
 from vmcp.cli.checkups.hints import HINTS
+from vmcp.config.keysfile import line
 
 CRASH = "import sys; sys.stderr.write('no licence\\n'); sys.exit(3)"
 
@@ -221,6 +222,22 @@ def test_files_that_others_may_read_or_write_are_warned_of(vmcp: Vmcp, file: Pat
     causes = {step["cause"] for step in found["this machine"]["steps"] if "cause" in step}
     assert causes == {"OthersMayRead", "OthersMayWrite"}
     assert ended.code == 0
+
+
+def test_a_file_of_api_keys_is_a_secret_where_it_holds_more_than_hashes(
+    vmcp: Vmcp, file: Path
+) -> None:
+    keys = file.parent / "keys.txt"
+    write(file, incomingAuth={"type": "api_key", "keysFile": "keys.txt"})
+    warned = []
+    for text in (line("ada", "k" * 32), f"ada: {'k' * 32}"):
+        keys.write_text(f"{text}\n")
+        keys.chmod(0o644)
+        _, found = diagnosed(vmcp, file)
+        steps = found["this machine"]["steps"]
+        warned.append([step["detail"] for step in steps if step.get("cause") == "OthersMayRead"])
+
+    assert warned == [[], [f"Everybody may read {keys}, which holds a secret."]]
 
 
 def test_a_port_that_another_program_has_fails(vmcp: Vmcp, file: Path) -> None:

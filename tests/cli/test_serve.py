@@ -295,3 +295,27 @@ def test_keys_and_certificates_are_exchanged_while_it_serves(
 
     assert url.startswith("https://127.0.0.1:")
     assert (before, after, last) == ((0, 3), (3, 0), 0)
+
+
+@pytest.mark.parametrize("era", ["sessioned", "stateless"])
+def test_the_key_in_the_environment_opens_unless_a_header_names_another(
+    vmcp: Vmcp, file: Path, tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "a" * 40
+    (tmp_path / "keys").write_text(f"ada: {key}\n")
+    auth = {"incomingAuth": {"type": "api_key", "keysFile": "keys"}}
+    file.write_text(f"{file.read_text()}{yaml.safe_dump(auth)}")
+
+    with serving("-c", str(file)) as (process, url):
+        wait_for(process, "backend is ready")
+        without = vmcp("tools", "--url", url, "--era", era)
+        monkeypatch.setenv("VMCP_API_KEY", f"{key}\n")
+        opened = vmcp("tools", "--url", url, "--era", era)
+        other = vmcp("tools", "--url", url, "--era", era, "-H", "x-api-key: b")
+        monkeypatch.setenv("VMCP_API_KEY", f"{key} b")
+        broken = vmcp("tools", "--url", url, "--era", era)
+
+    assert (without.code, opened.code, other.code, broken.code) == (3, 0, 3, 2)
+    assert "VMCP_API_KEY" in without.err
+    assert "VMCP_API_KEY holds no key" in broken.err
+    assert key not in broken.err + other.err + without.err

@@ -42,7 +42,16 @@ def test_where_all_is_well_the_backends_are_shown_and_the_code_is_0(vmcp: Vmcp) 
     assert (ended.code, ended.err) == (0, "")
     first, _, columns, row = ended.out.splitlines()
     assert first == "test (vmcp 1): ready, 3 tools, 2 sessions"
-    assert columns.split()[:4] == ["NAME", "STATE", "SINCE", "ERA"]
+    assert columns.split()[:8] == [
+        "NAME",
+        "STATE",
+        "SINCE",
+        "ERA",
+        "TOOLS",
+        "IN",
+        "FLIGHT",
+        "CALLS",
+    ]
     assert row.split() == ["near", "healthy", "3", "min", "3", "1", "7", "0", "1.5"]
 
 
@@ -54,7 +63,7 @@ def test_a_backend_that_is_not_well_is_told_with_its_last_failure(vmcp: Vmcp) ->
         ended = vmcp("status", "--ops-url", url)
 
     assert ended.code == 1
-    assert ended.err == "1 of 2 backends not well: far.\n"
+    assert ended.err == "1 of 2 backends not well ('vmcp doctor' tells why): far.\n"
     assert "unhealthy, breaker open" in ended.out
     assert "TimedOut (5 s ago, 4 times): no answer." in ended.out
 
@@ -76,7 +85,7 @@ def test_a_broken_config_file_is_told_with_its_errors(vmcp: Vmcp) -> None:
     assert "config file is broken" in ended.err
     assert "config: vmcp.yaml, loaded 2 h ago, reloaded 2 times" in ended.out
     assert "config: the new value of server.host waits for a restart" in ended.out
-    assert "config: broken since 1 min" in ended.out
+    assert "config: broken for 1 min" in ended.out
     assert "  - server.port: Is no number." in ended.out
 
 

@@ -116,7 +116,11 @@ def test_a_live_backend_that_cannot_be_reached_fails(
 
     found = json.loads(ended.out)
     gone, shop = found["backends"]
-    assert (ended.code, ended.err, found["ok"]) == (1, "1 backend in trouble.\n", False)
+    assert (ended.code, ended.err, found["ok"]) == (
+        1,
+        "1 backend in trouble; 'vmcp doctor' tells what to do.\n",
+        False,
+    )
     assert (gone["name"], "refused" in gone["trouble"]) == ("gone", True)
     assert (shop["name"], shop["tools"]) == ("shop", 7)
 

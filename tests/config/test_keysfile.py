@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmcp.config.keysfile import MAX_KEYS, KeysInvalid, keys, line
+from vmcp.config.keysfile import MAX_KEYS, KeysInvalid, keys, line, tells_keys
 from vmcp.model.apikey import ApiKey, digest
 
 KEY = "k" * 32
@@ -27,6 +27,13 @@ def test_a_hash_is_read_in_either_case() -> None:
 
 def test_a_key_may_hold_colons() -> None:
     assert keys(f"ada: {KEY}:x")[0].digest == digest(f"{KEY}:x")
+
+
+def test_a_file_of_hashes_tells_no_key() -> None:
+    hashed = f"# vmcp key ada\n{line('ada', KEY)}\n"
+
+    assert not tells_keys(hashed)
+    assert tells_keys(f"{hashed}bob: {OTHER}\n")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.net.certificates import authority
 from tests.support.virtual_time import START, HandClock
 from tests.support.waiting import until
 from vmcp.config.load import Loaded, load
@@ -31,10 +32,12 @@ class Disk:
         self.path.write_text(text)
 
     def load(self) -> Loaded:
-        self.loads += 1
-        found = load(self.path, {})
-        self.may_load.wait(5)
-        return found
+        try:
+            return load(self.path, {})
+        finally:
+            # From now on the file may be written: what it held has been read.
+            self.loads += 1
+            self.may_load.wait(5)
 
     def live(self, text: str) -> LiveConfig:
         self.write(text)
@@ -170,6 +173,35 @@ async def test_other_telemetry_waits_for_a_restart_and_the_rest_is_applied(disk:
     assert names(live) == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("key", "settings", "texts"),
+    [
+        (
+            "headersFromSecret",
+            "headersFromSecret: [{headerName: X-Key, valueFile: held}]",
+            ("first", "second"),
+        ),
+        (
+            "caCertPath",
+            "caCertPath: held",
+            (authority("one").pem, authority("two").pem),
+        ),
+    ],
+)
+async def test_what_a_file_holds_that_telemetry_names_waits_for_a_restart(
+    disk: Disk, key: str, settings: str, texts: tuple[str, str]
+) -> None:
+    held = disk.path.with_name("held")
+    held.write_text(texts[0])
+    live = disk.live(f"{web('a')}telemetry: {{endpoint: 'c:1', {settings}}}")
+    held.write_text(texts[1])
+
+    await live.reload()
+    await live.reload()
+
+    assert live.loaded.value.waiting == (f"telemetry.{key}",)
+
+
 async def test_what_was_changed_back_waits_for_nothing(disk: Disk) -> None:
     live = disk.live(web("a"))
     disk.write(f"{web('a')}server: {{port: 5000}}")
@@ -238,6 +270,22 @@ async def test_a_bell_reloads_too(disk: Disk) -> None:
         live.ring()
 
         await until(lambda: live.loading.value.reloads == 1)
+
+
+async def test_what_was_read_on_a_bell_is_not_read_again_because_files_have_changed(
+    disk: Disk,
+) -> None:
+    live = disk.live(web("a"))
+    async with following(live):
+        await until(lambda: disk.loads == 1)
+        disk.write(web("b"))
+        live.ring()
+        await until(lambda: names(live) == ["b"])
+
+        disk.write(web("c"))
+        await until(lambda: names(live) == ["c"])
+
+    assert disk.loads == 3
 
 
 def bearer(path: str) -> str:

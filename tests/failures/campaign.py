@@ -29,7 +29,7 @@ from tests.failures.cases import (
     Told,
 )
 from tests.failures.sites import ChildSite, ProcessSite, Site
-from tests.support.clients import Client, sessioned, stateless, words
+from tests.support.clients import Answer, Client, sessioned, stateless, words
 from tests.support.servers import Gateway, in_thread, run_gateway
 from tests.support.waiting import until
 
@@ -48,7 +48,6 @@ _CHECKS = {
     "healthCheckTimeout": "4500ms",
     "unhealthyThreshold": 5,
 }
-_ON_ITS_WAY_SECONDS = 1.0
 # So many troubles that last no time of their own, lest all of them wait for the processor.
 _AT_A_TIME = 12
 _BYSTANDERS = {
@@ -202,6 +201,9 @@ class Campaign:
             await site.begin()
         if isinstance(case.sees, Served):
             await self._tells(name, Told("healthy"), HEALED_SECONDS)
+            # Where it was unhealthy for a moment, its tools are back once the catalog has been built.
+            for client in self._clients:
+                await _eventually(lambda each=client: self._is_listed(each, name))  # type: ignore[misc]
         if isinstance(case.sees, Missing):
             await self._tells(name, case.told)
             await self._is_missing(name)
@@ -214,23 +216,34 @@ class Campaign:
 
     async def _sees(self, name: str, case: Case, site: Site) -> None:
         began = perf_counter()
-        async with asyncio.TaskGroup() as tasks:
-            tool = case.struck or "echo"
-            calls = [tasks.create_task(self._call(each, name, tool)) for each in self._clients]
-            if case.struck is not None:
-                await until(lambda: self._shown[name]["calls"] == len(calls))
-                # A session may have to be opened before the call is on its way.
-                await asyncio.sleep(_ON_ITS_WAY_SECONDS)
-                await site.strike()
+        if case.struck is None:
+            async with asyncio.TaskGroup() as tasks:
+                calls = [tasks.create_task(self._call(each, name)) for each in self._clients]
+            ends = [call.result() for call in calls]
+        else:
+            answers = [await self._begun(each, f"{name}_{case.struck}") for each in self._clients]
+            began = perf_counter()
+            await site.strike()
+            ends = [await answer.end() for answer in answers]
         took = perf_counter() - began
-        for call in calls:
-            _check(call.result(), name, case.sees)
+        for end in ends:
+            _check(end, name, case.sees)
         assert not isinstance(case.sees, Missing)
         assert took < case.sees.within.seconds + SLACK_SECONDS, f"it took {took:.1f} s"
 
-    async def _call(self, client: Client, name: str, tool: str = "echo") -> Json:
-        answer = await client.request("tools/call", called(f"{name}_{tool}", name))
+    async def _begun(self, client: Client, tool: str) -> Answer:
+        """Call, and return when the backend has told that it works on it."""
+        params = {**called(tool, tool), "_meta": {"progressToken": tool}}
+        answer = await client.request("tools/call", params)
+        await answer.heard("notifications/progress")
+        return answer
+
+    async def _call(self, client: Client, name: str) -> Json:
+        answer = await client.request("tools/call", called(f"{name}_echo", name))
         return await answer.end()
+
+    async def _is_listed(self, client: Client, name: str) -> bool:
+        return f"{name}_echo" in await client.tools()
 
     async def _is_missing(self, name: str) -> None:
         for client in self._clients:

@@ -19,6 +19,7 @@ class Back(Enum):
     HTTP_STATELESS = ("HTTP", "stateless")
     STDIO_SESSIONED = ("stdio", "sessioned")
     STDIO_STATELESS = ("stdio", "stateless")
+    SSE = ("HTTP+SSE", "sessioned")
 
     @property
     def era(self) -> str:
@@ -28,12 +29,13 @@ class Back(Enum):
     @property
     def label(self) -> str:
         """A name for ids of tests and names of backends."""
-        return "-".join(self.value).lower()
+        return "-".join(self.value).lower().replace("+", "-")
 
 
 HTTP = (Back.HTTP_SESSIONED, Back.HTTP_STATELESS)
 STDIO = (Back.STDIO_SESSIONED, Back.STDIO_STATELESS)
 SESSIONED_HTTP = (Back.HTTP_SESSIONED,)
+SSE = (Back.SSE,)
 BOTH = HTTP + STDIO
 
 

@@ -111,6 +111,13 @@ def stranger(request: Message) -> None:
     say(told({**request, "id": 10**9}) + b"\n")
 
 
+def slow(request: Message) -> None:
+    """Tell that it has begun, and never answer."""
+    params = {"progressToken": request["params"]["_meta"]["progressToken"], "progress": 1}
+    begun = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    say(json.dumps(begun).encode() + b"\n")
+
+
 def twice(request: Message) -> None:
     """Answer twice, rightly and with other words."""
     other = {**request, "params": {"arguments": {"text": "the second"}}}
@@ -120,10 +127,10 @@ def twice(request: Message) -> None:
 CALLS: dict[str, Callable[[Message], None]] = {
     each.__name__: each
     for each in (
-        *(exits, closes, deaf, floods, noisy, overlong, endless, garbage, stranger, twice),
+        *(exits, closes, deaf, floods, noisy),
+        *(overlong, endless, garbage, stranger, slow, twice),
     )
 }
-CALLS["slow"] = lambda _: None
 
 
 def greet(request: Message) -> None:

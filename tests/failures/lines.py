@@ -15,6 +15,7 @@ from tests.failures.sites import (
     HttpSite,
     Site,
     TlsSite,
+    TrustedLater,
 )
 from tests.net.certificates import authority, identity
 from tests.support.scripted import Script
@@ -55,6 +56,13 @@ def shows(
     return make
 
 
+def trusts_later(era: str) -> Site:
+    """Make a backend whose authority is another one, which a file then holds in place of the old one."""
+    old, new = authority("root"), authority("another root")
+    good, bad = (identity("127.0.0.1", signer=each, days=30) for each in (old, new))
+    return TrustedLater(era, good, bad, old, new)
+
+
 def mute_in_tls(era: str) -> Site:
     """Make a backend that takes connections and says nothing of TLS."""
     trusted = authority("root")
@@ -70,9 +78,7 @@ def calling(
     is_large: bool = False,
 ) -> Case:
     """Return a line about the answer to a call."""
-    # What is too large in one answer says nothing of the next.
-    is_noted = isinstance(sees, Fails) and sees.reason != "TooLarge"
-    shown = Told("healthy", sees.reason, "call") if is_noted else Told("healthy")
+    shown = Told("healthy", sees.reason, "call") if isinstance(sees, Fails) else Told("healthy")
     heals = NEXT_CALL if isinstance(sees, Fails) else NOTHING
     make = answers(CALL, by=by)
     return Case(name, "call", what, make, sees, shown, heals, is_large=is_large)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.failures.answering import CALLS, LISTS, STREAMS
 from tests.failures.children import CHILDREN
+from tests.failures.older import OLDER
 from tests.failures.reaching import CONNECTION, GREETINGS, PROCESS
 
-CASES = (*CONNECTION, *PROCESS, *GREETINGS, *LISTS, *CALLS, *STREAMS, *CHILDREN)
+CASES = (*CONNECTION, *PROCESS, *GREETINGS, *LISTS, *CALLS, *STREAMS, *OLDER, *CHILDREN)

@@ -29,6 +29,7 @@ from tests.failures.lines import (
     greets,
     mute_in_tls,
     shows,
+    trusts_later,
 )
 from tests.failures.sites import (
     Away,
@@ -163,6 +164,15 @@ CONNECTION = (
         Fails("TlsFailed"),
         Told("failing", "TlsFailed", "tls"),
         NEXT_CALL,
+    ),
+    Case(
+        "authority rotated in its file",
+        "tls",
+        "Its authority is replaced by another one, and then in the file that `caBundlePath` names.",
+        trusts_later,
+        Fails("TlsFailed"),
+        Told("failing", "TlsFailed", "tls"),
+        "as soon as the file holds the new authority",
     ),
 )
 

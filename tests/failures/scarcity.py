@@ -49,8 +49,8 @@ SCARCITIES = (
     ),
     Scarcity(
         "SIGTERM while calls do not end.",
-        "They are cut off after 20 s; the process is gone within 10 s more, child processes with it.",
-        "test_calls_that_do_not_end_are_cut_off_after_the_grace_period",
+        "They end after 20 s with -32603, `Stopping`; process and children are gone within 10 s more.",
+        "test_calls_that_do_not_end_are_told_so_after_the_grace_period",
     ),
     Scarcity(
         "A second SIGTERM or SIGINT.",

@@ -210,6 +210,33 @@ class TlsSite(HttpSite):
         await self.start()
 
 
+class TrustedLater(TlsSite):
+    """A backend whose authority changes, and after it the file of those that are trusted."""
+
+    def __init__(
+        self, era: Era, good: Identity, bad: Identity, old: Identity, new: Identity
+    ) -> None:
+        super().__init__(era, good, bad, old)
+        self._new = new
+        self._folder = tempfile.TemporaryDirectory(prefix="vmcp-test-")
+        self._file = Path(self._folder.name) / "authorities.pem"
+        self._file.write_text(old.pem)
+
+    def entry(self) -> Mapping[str, Any]:
+        """Return where it is reached, and which file to trust."""
+        url = f"https://127.0.0.1:{self.port}/mcp"
+        return {"url": url, "transport": "streamable-http", "caBundlePath": str(self._file)}
+
+    async def end(self) -> None:
+        """Trust the new authority, and no more the old one."""
+        self._file.write_text(self._new.pem)
+
+    async def stop(self) -> None:
+        """Leave no file."""
+        await super().stop()
+        self._folder.cleanup()
+
+
 async def _silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(ConnectionError):
         while await reader.read(2**16):

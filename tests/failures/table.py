@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from tests.failures.cases import HTTP, STDIO, Case, Missing, Since
+from tests.failures.cases import HTTP, SSE, STDIO, Case, Missing, Since
 from tests.failures.leaving import BOTH, LEAVINGS, Leaving
 from tests.failures.matrix import CASES
 from tests.failures.scarcity import SCARCITIES, Scarcity
@@ -26,7 +26,13 @@ backend that was never listed has no tools yet; nothing waits for it, `initializ
 */status* shows `state` and `lastFailure` (stage, reason) of the backend: `degraded` at first, and `unhealthy`
 once `operational.failureHandling.unhealthyThreshold` is passed; then its tools leave the lists.
 """
-WAYS = {HTTP: "HTTP", STDIO: "stdio", HTTP[:1]: "HTTP, sessioned", HTTP[1:]: "HTTP, stateless"}
+WAYS = {
+    HTTP: "HTTP",
+    STDIO: "stdio",
+    SSE: "HTTP+SSE",
+    HTTP[:1]: "HTTP, sessioned",
+    HTTP[1:]: "HTTP, stateless",
+}
 TITLES = {
     "connect": "Connecting",
     "tls": "TLS",

@@ -146,24 +146,39 @@ async def test_new_requests_are_refused_with_when_to_come_back_and_streams_are_c
             await new.request("tools/list")
 
 
-async def test_calls_that_do_not_end_are_cut_off_after_the_grace_period() -> None:
-    fake = SessionedFake(waits=waits)
+async def streams_first(invocation: Invocation) -> Json:
+    invocation.progress(1)
+    return await waits(invocation)
+
+
+async def test_calls_that_do_not_end_are_told_so_after_the_grace_period() -> None:
+    a, b = SessionedFake(streams=streams_first, asks=asks), StatelessFake(streams=streams_first)
     async with (
-        serving(fake),
-        process_of(fake, child=True) as gateway,
-        sessioned(gateway.url) as caller,
+        serving(a, b),
+        process_of(a, b, child=True) as gateway,
+        sessioned(gateway.url, FORM) as old,
+        stateless(gateway.url, FORM) as new,
     ):
-        call = caller.call("waits")
-        await fake.first("tools/call")
+        # Nobody answers what is asked: the clock of the call stands still.
+        asked = await old.request("tools/call", named("asks"), "asked")
+        assert (await asked.next() or {})["method"] == "elicitation/create"
+        calls = [
+            each.call(name, progressToken=name)
+            for name in ("a_streams", "b_streams")
+            for each in (old, new)
+        ]
+        await a.first("tools/call", 3)
+        await b.first("tools/call", 2)
         (child,) = children(gateway.process.pid)
         began = perf_counter()
 
         os.kill(gateway.process.pid, signal.SIGTERM)
-        call.cancel()
 
-        await ended(gateway, GRACE_SECONDS + SLACK_SECONDS)
+        assert await ended(gateway, GRACE_SECONDS + SLACK_SECONDS) == 0
         assert GRACE_SECONDS - 1 < perf_counter() - began < GRACE_SECONDS + SLACK_SECONDS
         assert is_gone(child)
+        ends = [await (await each).end() for each in calls] + [await asked.end()]
+        assert [each["error"]["data"] for each in ends] == [{"reason": "Stopping"}] * 5
 
 
 async def test_a_second_signal_under_load_ends_it_at_once() -> None:

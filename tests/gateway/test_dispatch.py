@@ -227,11 +227,11 @@ async def test_calls_past_the_bound_are_refused_and_there_is_room_when_one_ends(
         here.client("a").act = wait
         for _ in range(256):
             tasks.create_task(here.call(call_of("tools/call", name="a_tool")))
-        await until(lambda: here.pool.calls_of(key("a")) == 256)
+        await until(lambda: here.pool.members[key("a")].calls == 256)
 
         failure = await here.refused(call_of("tools/call", name="a_tool"))
         gate.set()
-        await until(lambda: here.pool.calls_of(key("a")) == 0)
+        await until(lambda: here.pool.members[key("a")].calls == 0)
 
         assert failure.data == {"backend": "a", "reason": "Overloaded", "retryAfterSeconds": 1}
         assert await here.call(call_of("tools/call", name="a_tool"))
@@ -251,7 +251,7 @@ async def test_a_call_takes_no_longer_than_its_backend_may() -> None:
 
         assert asyncio.get_running_loop().time() - began == 10
         assert failure.data == {"backend": "a", "reason": "TimedOut"}
-        assert here.pool.calls_of(key("a")) == 0
+        assert here.pool.members[key("a")].calls == 0
 
 
 async def test_a_cancelled_call_has_no_answer() -> None:
@@ -263,7 +263,7 @@ async def test_a_cancelled_call_has_no_answer() -> None:
         with pytest.raises(CallCancelled):
             await here.dispatch.call(call_of("tools/call", name="a_tool"), reply)
 
-        assert here.pool.calls_of(key("a")) == 0
+        assert here.pool.members[key("a")].calls == 0
 
 
 async def test_a_backend_that_was_removed_meanwhile_is_told_as_such() -> None:

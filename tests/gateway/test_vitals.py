@@ -293,6 +293,17 @@ def test_what_says_nothing_of_the_backend_does_not_open_it(failure: BackendFaile
     bed.call()
 
 
+@pytest.mark.parametrize("reason", ["TimedOut", "TooLarge", "Overloaded", "Unauthorized"])
+def test_every_call_that_fails_is_told_as_the_last_failure(bed: Bed, reason: str) -> None:
+    bed.vitals.checked()
+
+    bed.fail_call(BackendFailed("a", reason, "it failed."))
+
+    assert bed.now.state is State.HEALTHY
+    assert bed.now.last_failure is not None
+    assert (bed.now.last_failure.stage, bed.now.last_failure.reason) == (Stage.CALL, reason)
+
+
 def test_checks_that_fail_open_it_as_well() -> None:
     bed = Bed(replace(RULES, breaker=BREAKER))
 

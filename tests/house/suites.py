@@ -11,6 +11,8 @@ REQUIRED = (
     "tests.fidelity",
     "tests.edge_cases",
     "tests.journeys",
+    "tests.keys",
+    "tests.secrets",
     "tests.ui",
     "tests.cluster",
 )

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.house.lines import codes, data_reasons, logged, statuses
 from tests.house.reasons import ROOT, given
 from tests.support.backends import serving
 from tests.support.clients import named, sessioned, stateless
@@ -114,6 +115,40 @@ def test_every_reason_of_a_problem_is_on_a_page_and_every_one_there_is_given() -
     pages = NAMING.read_text() + section(OPERATIONS.read_text(), "Problems") + MANIFESTS.read_text()
     of_objects = given("crd", by="Unfit", place=0) | given("crd", by="Problem")
 
-    assert given("gateway", "catalog", "discovery", "config", by="Problem") | of_objects == reasons(
-        pages
-    )
+    found = given("gateway", "catalog", "discovery", "config", by="Problem") | of_objects
+    assert found == reasons(pages)
+
+
+def test_every_line_of_the_log_is_on_the_page_with_its_level_and_no_other() -> None:
+    page = section(OPERATIONS.read_text(), "Logs").split("### Lines")[1].split("\n### ")[0]
+    told = {
+        (line, level) for cell, level, _ in rows(page) for line in re.findall("`([^`]+)`", cell)
+    }
+
+    assert told == logged()
+
+
+def test_every_status_and_code_of_an_error_is_on_the_page() -> None:
+    page = OPERATIONS.read_text()
+
+    assert {each for each in statuses() if not re.search(rf"\b{each}\b", page)} == set()
+    assert {each for each in codes() if str(each) not in page} == set()
+    assert {each for each in data_reasons() if f"`{each}`" not in page} == set()
+
+
+def test_no_status_or_code_is_on_the_page_of_errors_that_none_gets() -> None:
+    cells = [
+        row[1:] for row in every_row(section(OPERATIONS.read_text(), "Errors that clients see"))
+    ]
+    codes_told = {int(code) for cell, *_ in cells for code in re.findall(r"-32\d{3}", cell)}
+    told = {int(each) for *_, cell in cells for each in re.findall(r"\b[45]\d\d\b", cell)}
+
+    assert codes_told <= codes()
+    assert told <= statuses()
+
+
+def every_row(text: str) -> Iterator[list[str]]:
+    """Yield the cells of the first table."""
+    for line in text.split("| reason |", maxsplit=1)[0].splitlines():
+        if line.startswith("| ") and not line.startswith("|---"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]

@@ -8,7 +8,7 @@ from tests.support.clients import named, sessioned, stateless
 from tests.support.gateways import config, gateway_of
 from tests.support.scrape import samples, scraped, value
 from tests.support.sessioned_backend import SessionedFake
-from tests.support.shelf import Invocation, Json, text
+from tests.support.shelf import Fault, Invocation, Json, text
 from tests.support.stateless_backend import StatelessFake
 from vmcp.model.snapshot import Snapshot
 
@@ -115,6 +115,24 @@ async def test_what_clients_invent_makes_no_new_series() -> None:
 
     assert after <= before + 1
     assert refused == 21
+
+
+async def test_what_backends_invent_makes_no_new_series() -> None:
+    fake = SessionedFake()
+    fake.shelf.resources = {"note://1": "first"}
+    async with (
+        serving(fake),
+        gateway_of(config(fake)) as served,
+        sessioned(served.url) as caller,
+    ):
+        before = (await scraped(served.gateway)).count("\n")
+        for code in range(-31020, -31000):
+            fake.refuses["resources/subscribe"] = Fault(code, "not to be watched")
+            await caller.refused("resources/subscribe", {"uri": "note://1"})
+
+        after = (await scraped(served.gateway)).count("\n")
+
+    assert after == before
 
 
 async def test_a_backend_takes_its_series_with_it() -> None:

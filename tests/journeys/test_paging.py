@@ -62,6 +62,26 @@ async def test_a_cursor_survives_a_change_of_the_list(front: str) -> None:
 
 
 @in_both_fronts
+async def test_a_cursor_survives_other_rules(front: str) -> None:
+    fake = many()
+    async with (
+        serving(fake),
+        gateway_of(config(fake)) as served,
+        client(front, served.url) as caller,
+    ):
+        first = await caller.ask("tools/list")
+        shown = {name: {"name": f"z_{name}"} for name in MANY[1990:]}
+        changed = config(fake)
+        changed["aggregation"]["tools"] = [{"workload": "a", "overrides": shown}]
+        served.apply(changed)
+        await served.shows(*MANY[:1990], *(f"z_{name}" for name in MANY[1990:]))
+
+        names = await pages(caller, first)
+
+        assert names == [*MANY[:1990], *(f"z_{name}" for name in MANY[1990:])]
+
+
+@in_both_fronts
 async def test_a_cursor_that_nobody_gave_out_is_refused(front: str) -> None:
     fake = SessionedFake()
     async with (

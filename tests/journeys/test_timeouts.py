@@ -61,6 +61,27 @@ async def test_a_slow_call_works_where_it_may_and_fails_where_it_may_not(
         await served.is_idle()
 
 
+@in_both_fronts
+@at_both_backs
+@pytest.mark.parametrize("name", ["never", "talks"])
+async def test_a_call_that_the_gateway_cuts_off_is_told_why_and_cancelled(
+    front: str, back: str, name: str
+) -> None:
+    fake = backend(back, never=never, talks=talks)
+    async with serving(fake), gateway_of(config(fake)) as served:
+        async with client(front, served.url) as caller:
+            call = caller.call(name, progressToken="t")
+            await fake.first("tools/call")
+
+            served.endpoint.cut_off()
+
+            error = (await (await call).end())["error"]
+            assert (error["code"], error["data"]) == (-32603, {"reason": "Stopping"})
+            assert await fake.cancelled.first(bool) == name
+            assert served.status()["backends"][0]["lastFailure"] is None
+        await served.is_idle()
+
+
 @pytest.mark.parametrize("name", ["never", "talks"])
 async def test_a_sessioned_backend_is_told_that_the_time_is_over(name: str) -> None:
     fake = SessionedFake(never=never, talks=talks)
@@ -82,7 +103,7 @@ async def test_a_sessioned_backend_is_told_that_the_time_is_over(name: str) -> N
 @at_both_backs
 async def test_progress_does_not_extend_the_time(front: str, back: str) -> None:
     fake = backend(back, talks=talks)
-    async with serving(fake), gateway_of(config(fake, operational=limits(a="150ms"))) as served:
+    async with serving(fake), gateway_of(config(fake, operational=limits(a="1s"))) as served:
         async with client(front, served.url) as caller:
             answer = await caller.call("talks", progressToken="t")
 

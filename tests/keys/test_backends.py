@@ -57,8 +57,10 @@ async def test_a_backend_is_asked_where_its_url_says() -> None:
 )
 async def test_the_older_transport_is_spoken_where_it_is_named(more: Json, first: str) -> None:
     backend = Scripted()
-    async with scripted(backend), door(one(backend, **more)):
+    async with scripted(backend), door(one(backend, **more)) as gateway:
         assert (await backend.heard.first(lambda _: True)).http == first
+        (shown,) = json.loads(status(gateway.gateway))["backends"]
+        assert shown["transport"] == more.get("transport", "streamable-http")
 
 
 @pytest.mark.config_key("backends[].stdio.command", "backends[].stdio.args[]")

@@ -32,7 +32,8 @@ async def nothing_left() -> AsyncIterator[None]:
 
     yield
 
-    await until(lambda: sockets() <= before)
+    # What is left stays; what the system still tears down on a busy machine does not.
+    await until(lambda: sockets() <= before, 20.0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -184,9 +184,27 @@ async def serving(
         await site.close()
 
 
-def sockets() -> int:
-    """Return how many sockets this process has open."""
-    return sum(_target(each).startswith("socket:") for each in Path("/proc/self/fd").iterdir())
+def sockets() -> frozenset[str]:
+    """Return the sockets to other places that this process has open, by the names that the system gives them.
+
+    Those within the machine are the event loop's own, of which uvloop makes new ones each time that it runs.
+    """
+    targets = {_target(each) for each in Path("/proc/self/fd").iterdir()}
+    own = {f"socket:[{line.split()[6]}]" for line in _rows("unix")}
+    return frozenset(each for each in targets - own if each.startswith("socket:"))
+
+
+def _rows(table: str) -> list[str]:
+    return Path("/proc/net", table).read_text().splitlines()[1:]
+
+
+def addresses(names: frozenset[str]) -> list[str]:
+    """Return what the system tells of sockets: their protocol, both addresses and their state."""
+    found = []
+    for table in ("tcp", "tcp6", "udp", "udp6", "unix"):
+        for line in Path("/proc/net", table).read_text().splitlines():
+            found += [f"{table} {line}" for name in names if name[8:-1] in line.split()]
+    return found
 
 
 def _target(link: Path) -> str:
@@ -218,5 +236,5 @@ def closed_port() -> int:
 
 def connections_to(port: int) -> int:
     """Return how many sockets somebody holds open to a port of this machine."""
-    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    rows = [row.split() for row in _rows("tcp")]
     return sum(row[2].endswith(f":{port:04X}") and row[9] != "0" for row in rows)

@@ -14,6 +14,7 @@ from tests.protocol.raw_json import MASKS, MEMBERS, SPACE, TEXTS, VALUES, writte
 from vmcp.model.document import Document
 from vmcp.protocol.document import (
     EMPTY,
+    MOST_MEMBERS,
     MalformedJson,
     duplicates,
     is_object,
@@ -230,3 +231,16 @@ def test_an_object_with_other_bytes_in_it_is_split_into_real_json_or_refused(
         for key, value in split(raw).members:
             # Whether a message is UTF-8 is told for the whole of it, before it is split.
             json.loads((b"[" + key + b"," + value + b"]").decode(errors="replace"))
+
+
+@pytest.mark.parametrize("key", ["k%d", "k"], ids=["different", "the same"])
+@pytest.mark.parametrize("more", [0, 1], ids=["as many as may be", "one too many"])
+def test_an_object_has_so_many_members_at_most(key: str, more: int) -> None:
+    named = [key % at if "%" in key else key for at in range(MOST_MEMBERS + more)]
+    raw = b"{" + b",".join(b'"%b":1' % name.encode() for name in named) + b"}"
+
+    if more:
+        with pytest.raises(MalformedJson, match="members"):
+            split(raw)
+    else:
+        assert len(split(raw).members) == MOST_MEMBERS

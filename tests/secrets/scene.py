@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 
-from tests.net.certificates import authority, identity
+from tests.net.certificates import identity
 from tests.secrets.canaries import canary
-from tests.secrets.machines import URI, behaving, children, troubled
+from tests.secrets.machines import URI, behaving, troubled
+from tests.secrets.settings import ADA, AUTHORITY, BOB, BROKEN, DESKTOP, ENVIRONMENT, written
 from tests.support.backends import serving
 from tests.support.clients import Answer, Client, Way, named, sessioned, stateless
 from tests.support.collector import Collector, collecting
@@ -22,17 +23,6 @@ from tests.support.proxy import proxying
 from tests.support.scripted import Json, Scripted, scripted
 from tests.support.servers import free_port, in_thread, started, wait_until_ready
 
-ENVIRONMENT = {
-    "CHILD_SECRET": canary("child-secret"),
-    "TOKEN": canary("token"),
-    "FORWARDED": canary("forwarded-env"),
-    "TELEMETRY": canary("telemetry-env"),
-}
-ADA, BOB = canary("api-key"), canary("other-api-key")
-MUTUAL = identity("gateway", signer=authority("of-secrets"))
-# A part of the key that is in no certificate.
-KEY_PEM = MUTUAL.key_pem.splitlines()[2][:40]
-DESKTOP = "desktop.json"
 FORM = {"elicitation": {"form": {}}}
 _PAGES = (
     "status",
@@ -48,15 +38,6 @@ _CLIENT = {
     "Referer": f"http://localhost/?t={canary('referer')}",
     "User-Agent": canary("agent"),
 }
-BROKEN: Mapping[str, str] = {
-    "value": "backends: [{name: a, url: 'http://x', headerForward: {addPlaintextHeaders: [%s]}}]",
-    "syntax": "backends: []\nname: {%s\n  : - ]",
-    "key": "backends: []\nincomingAuth: {type: api_key, 'keys %s': x}",
-    "variable": "backends: []\noutgoingAuth: {default: {type: bearer_token, bearerToken: {tokenEnv: '%s'}}}",
-    "file": "backends: []\noutgoingAuth: {default: {type: bearer_token, bearerToken: {tokenFile: '%s'}}}",
-    "url": "backends: [{name: a, url: 'http://me:%s@127.0.0.1/mcp'}]",
-    "endpoint": "backends: []\ntelemetry: {endpoint: 'https://x.test/?token=%s', tracingEnabled: true}",
-}
 
 
 @dataclass
@@ -65,79 +46,6 @@ class Scene:
 
     said: dict[str, str] = field(default_factory=dict)
     heard: list[str] = field(default_factory=list)
-
-
-def written(folder: Path, urls: Mapping[str, str], collector: str) -> Path:
-    """Write the config file and all that it names."""
-    files = {
-        "keys": f"ada: {ADA}\nbob: {BOB}\n",
-        "seal": canary("seal"),
-        "forwarded": canary("forwarded-file"),
-        "collector": canary("telemetry-file"),
-        "crt": MUTUAL.pem,
-        "key": MUTUAL.key_pem,
-    }
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    servers = {
-        "desk": {"url": urls["desk"], "headers": {"X-Desk": canary("desktop-header")}},
-        "desk-child": {**children()["child"], "env": {"DESK": canary("desktop-env")}},
-    }
-    (folder / DESKTOP).write_text(json.dumps({"mcpServers": servers}))
-    path = folder / "vmcp.yaml"
-    path.write_text(json.dumps(_settings(urls, collector)))
-    return path
-
-
-def _settings(urls: Mapping[str, str], collector: str) -> Json:
-    entries: list[Json] = [
-        {"name": name, "url": url} for name, url in urls.items() if name != "desk"
-    ]
-    for entry in entries:
-        if entry["name"] in ("web", "new"):
-            entry |= {"headerForward": _FORWARD, "url": f"{entry['url']}?token={canary('url')}"}
-        if entry["name"] == "mutual":
-            shown = {"certFile": "crt", "keyFile": "key"}
-            entry |= {"clientCert": shown, "caBundle": authority("of-secrets").pem}
-    entries += [{"name": name, "stdio": stdio} for name, stdio in children().items()]
-    injection = {"headerName": "X-Key", "headerValue": canary("injected")}
-    bearer = {"type": "bearer_token", "bearerToken": {"tokenEnv": "TOKEN"}}
-    return {
-        "backends": entries,
-        "incomingAuth": {"type": "api_key", "keysFile": "keys"},
-        "outgoingAuth": {
-            "default": bearer,
-            "backends": {"web": {"type": "header_injection", "headerInjection": injection}},
-        },
-        "operational": {
-            "logLevel": "debug",
-            "accessLog": True,
-            "timeouts": {"default": "3s", "perWorkload": {"is-silent": "200ms"}},
-        },
-        "passthroughHeaders": ["X-Tenant"],
-        "server": {"sealKeyFile": "seal", "sse": True},
-        "telemetry": {
-            "endpoint": f"{collector}/{canary('collector-path')}",
-            "insecure": True,
-            "headers": {"X-Plain": canary("telemetry-header")},
-            "headersFromSecret": [
-                {"headerName": "X-Env", "valueEnv": "TELEMETRY"},
-                {"headerName": "X-File", "valueFile": "collector"},
-            ],
-            "tracingEnabled": True,
-            "metricsEnabled": True,
-            "samplingRate": 1,
-        },
-    }
-
-
-_FORWARD = {
-    "addPlaintextHeaders": {"X-Plain": canary("forwarded")},
-    "addHeadersFromSecret": [
-        {"headerName": "X-From-Env", "valueEnv": "FORWARDED"},
-        {"headerName": "X-From-File", "valueFile": "forwarded"},
-    ],
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +71,8 @@ async def staged(folder: Path, scene: Scene) -> AsyncIterator[Stage]:
         )
         await stack.enter_async_context(serving(*fakes))
         await stack.enter_async_context(scripted(*bad.values(), desk))
-        tls = identity("127.0.0.1", signer=authority("of-secrets"))
-        await stack.enter_async_context(mutual.serving(tls=tls.server(authority("of-secrets").pem)))
+        tls = identity("127.0.0.1", signer=AUTHORITY)
+        await stack.enter_async_context(mutual.serving(tls=tls.server(AUTHORITY.pem)))
         urls = {
             "web": fakes[0].url,
             "new": fakes[1].url,
@@ -391,13 +299,23 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "vmcp status": ("status", "--ops-url", "{ops}"),
     "vmcp explain": ("explain", "web_says", "--ops-url", "{ops}"),
     "vmcp reload": ("reload", "--ops-url", "{ops}"),
+    **{
+        f"vmcp {command}": (command, *words, "--url", url, "-H", f"X-API-Key: {canary('cli-key')}")
+        for command, words in (("tools", ()), ("call", ("web_says",)))
+        for url in (f"http://me:{canary('userinfo')}@{{host}}/mcp/none?token={canary('cli-url')}",)
+    },
 }
 
 
 async def _commands(stage: Stage, scene: Scene) -> None:
     for name, words in COMMANDS.items():
         filled = [
-            each.format(file=stage.file, desktop=stage.file.parent / DESKTOP, ops=stage.ops_url)
+            each.format(
+                file=stage.file,
+                desktop=stage.file.parent / DESKTOP,
+                ops=stage.ops_url,
+                host=urlsplit(stage.url).netloc,
+            )
             for each in words
         ]
         scene.said[name] = await _ran(stage, *filled)

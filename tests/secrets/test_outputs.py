@@ -8,7 +8,8 @@ import json
 import pytest
 
 from tests.secrets.canaries import found
-from tests.secrets.scene import KEY_PEM, PLACES, Scene, play
+from tests.secrets.scene import PLACES, Scene, play
+from tests.secrets.settings import KEY_PEM
 
 # What is told on purpose, and why.
 TOLD = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.secrets.canaries import canary, found
-from tests.secrets.scene import BROKEN, DESKTOP, ENVIRONMENT, KEY_PEM, written
+from tests.secrets.settings import BROKEN, DESKTOP, ENVIRONMENT, KEY_PEM, written
 from tests.support.waiting import until
 from vmcp import app
 from vmcp.clock import SystemClock
@@ -88,3 +89,32 @@ def test_no_traceback_of_a_broken_config_shows_a_secret(place: str, tmp_path: Pa
         load(tmp_path / "vmcp.yaml", {})
 
     assert found("".join(traceback.format_exception(invalid.value))) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("keys", canary("file")),
+        ("keys", f"ada: {canary('file')[:20]}"),
+        ("key", canary("file")),
+        ("crt", f"-----BEGIN CERTIFICATE-----\n{canary('file')}\n-----END CERTIFICATE-----"),
+        ("seal", canary("file")[:20]),
+        ("forwarded", f"{canary('file')}\n{canary('file')}"),
+        (DESKTOP, canary("file")),
+        (
+            DESKTOP,
+            json.dumps({"mcpServers": {"a": {"url": 1, "headers": {"X": [canary("file")]}}}}),
+        ),
+        (DESKTOP, json.dumps({"mcpServers": {"a": {"command": "x", "env": {canary("file"): ""}}}})),
+    ],
+)
+def test_no_traceback_of_a_broken_file_shows_what_is_in_it(
+    loaded: Loaded, name: str, text: str
+) -> None:
+    folder = loaded.path.parent
+    (folder / name).write_text(text)
+
+    with pytest.raises(ConfigInvalid) as invalid:
+        load_all(Sources(loaded.path, (folder / DESKTOP,)), ENVIRONMENT)
+
+    assert "c4n4ry" not in "".join(traceback.format_exception(invalid.value))

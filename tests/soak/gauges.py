@@ -1,7 +1,8 @@
 """What a soak measures of the gateway: memory, files, tasks, and how late its event loop is beside an idle one.
 
 As a program, `python -m tests.soak.gauges URL`, it is an otherwise idle process that asks /health again and again
-until its input ends, and prints how late its own loop was and how long the answers took.
+from the first line of its input to the end of it, and
+prints how late its own loop was and how long the answers took.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Prober:
 
     @classmethod
     async def start(cls, url: str) -> Prober:
-        """Begin to ask."""
+        """Start it; it waits."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "tests.soak.gauges", url),
@@ -76,6 +77,11 @@ class Prober:
             stdout=asyncio.subprocess.PIPE,
         )
         return cls(process)
+
+    def begin(self) -> None:
+        """Have it ask from now on."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
 
     async def end(self) -> Lateness:
         """Ask no more, and return what was found."""
@@ -90,6 +96,7 @@ async def _probe(url: str) -> dict[str, list[float]]:
     request = place.head("GET", {}) + b"\r\n"
     idle: list[float] = []
     answered: list[float] = []
+    await asyncio.to_thread(sys.stdin.readline)
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     while not ended.done():
         began = perf_counter()

@@ -11,7 +11,7 @@ import random
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ import aiohttp
 import yaml
 
 from benchmarks.processes import is_ok, running
-from tests.soak.fleet import Ship, fleet
+from tests.soak.fleet import LOWER, Ship, fleet
 from tests.soak.gauges import Lateness, Prober, Sample, look, middle
 from tests.soak.traffic import Tally, Traffic
 from tests.support.ports import lasting_port
@@ -66,8 +66,8 @@ class Soak:
         self._pid = 0
         self._is_over = False
 
-    async def run(self) -> Found:
-        """Do all of it."""
+    async def run(self, started: Callable[[], object]) -> Found:
+        """Do all of it; `started` is called when the gateway runs, before there are clients."""
         async with AsyncExitStack() as stack:
             for ship in self._ships:
                 stack.push_async_callback(ship.stop)
@@ -82,7 +82,9 @@ class Soak:
             self._pid = await stack.enter_async_context(
                 running(command, is_ready=lambda: is_ok(ready))
             )
-            await self._measured(config)
+            prober = await Prober.start(f"{self._url}/health")
+            started()
+            await self._measured(config, prober)
         return self.found
 
     def _write(self, path: Path, number: int) -> None:
@@ -106,12 +108,12 @@ class Soak:
         whole.write_text(yaml.safe_dump(config))
         whole.replace(path)
 
-    async def _measured(self, config: Path) -> None:
+    async def _measured(self, config: Path, prober: Prober) -> None:
         warm = min(30.0, self._seconds / 4)
         await self._traffic(config, warm)
         await self._settled()
         self.found.before = await self._metrics()
-        prober = await Prober.start(f"{self._url}/health")
+        prober.begin()
         looking = asyncio.get_running_loop().create_task(self._look())
         await self._traffic(config, self._seconds - warm)
         self.found.lateness = await prober.end()
@@ -235,7 +237,8 @@ def _flat(samples: Sequence[Sample], sessions: int) -> list[Claim]:
     memory = middle([each.resident_bytes for each in last]) - middle(
         [each.resident_bytes for each in first]
     )
-    files = middle([each.files for each in last]) - middle([each.files for each in first])
+    # How many are open at a time depends on how busy the machine is; what is never closed is there at all times.
+    files = min(each.files for each in last) - min(each.files for each in first)
     due = _GROWN_BYTES + sessions * _SESSION_BYTES
     return [
         Claim(
@@ -295,7 +298,8 @@ def shown(found: Found, seconds: float) -> str:
 async def main() -> int:
     """Soak, print the table, and return the exit code."""
     seconds = float(os.environ.get("SOAK_SECONDS", DEFAULT_SECONDS))  # noqa: TID251 (a command)
-    found = await Soak(seconds).run()
+    # The clients, which are this process, leave the processor to what is measured.
+    found = await Soak(seconds).run(lambda: os.nice(LOWER))
     sys.stdout.write(shown(found, seconds) + "\n")
     return 0 if all(claim.holds for claim in claims(found)) else 1
 

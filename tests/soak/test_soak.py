@@ -12,7 +12,7 @@ MEGABYTE = 2**20
 
 
 async def test_no_answer_is_wrong_or_lost() -> None:
-    found = await Soak(SECONDS).run()
+    found = await Soak(SECONDS).run(lambda: None)
 
     assert found.tally.faults == []
     assert {"echo", "steps", "asks", "list", "read", "subscribe"} <= set(found.tally.done)

@@ -25,6 +25,7 @@ _FORM = {"elicitation": {"form": {}}}
 _ACCEPTED = {"action": "accept", "content": {}}
 _STEPS = 5
 _PAUSE_SECONDS = 0.02
+_AGAIN_SECONDS = 1.0
 _FEW_CALLS = 50
 _MOST_FAULTS = 20
 # What a client of a backend that is away may be told.
@@ -161,7 +162,10 @@ class Traffic:
         call = _begun(client.request("tools/call", _call(ship, tool, {}), identity))
         await asyncio.sleep(_PAUSE_SECONDS)
         if isinstance(client, SessionedClient):
-            await client.notify("notifications/cancelled", requestId=identity)
+            # What cancels may overtake what it is to cancel, and then nothing comes of it.
+            while not call.done():
+                await client.notify("notifications/cancelled", requestId=identity)
+                await asyncio.wait([call], timeout=_AGAIN_SECONDS)
             end = await (await call).next()
             if end is not None:
                 _result(end)

@@ -28,8 +28,10 @@ async def steps(invocation: Invocation) -> Json:
     return text(json.dumps(invocation.arguments))
 
 
-async def waits(_: Invocation) -> Json:
-    """Never end."""
+async def waits(invocation: Invocation) -> Json:
+    """Tell that it has begun, to whoever wants progress, and never end."""
+    if "progressToken" in invocation.params.get("_meta", {}):
+        invocation.progress(1)
     return await asyncio.get_running_loop().create_future()
 
 

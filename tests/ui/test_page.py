@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.support.backends import serving
 from tests.support.clients import named, sessioned
@@ -75,6 +76,24 @@ async def test_a_backend_that_is_lost_shows_why_and_recovers(page: Page) -> None
 
         await a.start(a.port)
         await page.holds(f"{cells(0)}[1].includes('● healthy')")
+
+
+async def test_a_config_that_is_broken_is_told_until_it_is_mended(
+    page: Page, tmp_path: Path
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("canary")
+    strategy = {"type": "bearer_token", "bearerToken": {"tokenFile": str(secret)}}
+    a = SessionedFake()
+    async with serving(a), shown(page, a, outgoingAuth={"default": strategy}):
+        assert await page.text("#broken") == ""
+
+        secret.unlink()
+        await page.holds("broken.innerText.includes('The config is broken')")
+        assert "outgoingAuth.default.bearerToken" in await page.text("#broken")
+
+        secret.write_text("canary")
+        await page.holds("broken.innerText === ''")
 
 
 async def test_a_tool_that_is_added_appears_by_itself(page: Page) -> None:

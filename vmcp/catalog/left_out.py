@@ -20,7 +20,7 @@ from vmcp.model.snapshot import Snapshot
 Sentences = Mapping[ObjectKey, Sequence[str]]
 
 _NO_RULES = ToolRules()
-_SOON = "It will be in the next catalog, unless its backend is unhealthy."
+_SOON = "It is listed as soon as its backend is well."
 
 
 class LeftOut(NamedTuple):

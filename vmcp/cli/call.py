@@ -53,7 +53,7 @@ def call(  # noqa: PLR0913 - a parameter is an option here
     """Call a tool: vmcp call add a=1 b=2.
 
     Values take the types of the tool's input schema. Exit codes: 1 the tool reports an error,
-    2 wrong usage, 3 no connection or a broken protocol, 4 unknown tool.
+    2 wrong usage, 3 no connection, or an error in the place of a result, 4 unknown tool.
     """
     target = aim(url, era, timeout, header, ca_file)
     from vmcp.cli import calling

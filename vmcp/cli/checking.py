@@ -76,7 +76,7 @@ def configured(backend: Backend) -> Facts:
     """Return what the file says of a backend; nothing that may be secret."""
     return {
         "name": backend.name,
-        "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
+        "transport": backend.transport,
         "place": _place(backend.endpoint),
         "timeout": f"{backend.timeout_seconds:g}s",
         "auth": _auth(backend.auth),
@@ -168,4 +168,5 @@ def _verdict(lost: int, problems: int) -> str:
         (problems, "problem", "problems"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    return f"{' and '.join(said)}."
+    hint = "; 'vmcp doctor' tells what to do" if lost else ""
+    return f"{' and '.join(said)}{hint}."

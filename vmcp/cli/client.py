@@ -24,6 +24,7 @@ import vmcp
 from vmcp.cli import diagnose
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.cli.target import EraChoice, Target
+from vmcp.model.address import is_loopback
 
 CONNECT_SECONDS = 10.0
 # The largest event that a server of ours sends; the SDK's own limit is 1 MiB.
@@ -127,8 +128,7 @@ def _check_era(client: Client, target: Target) -> None:
 def _direct(url: str) -> Mapping[str, None]:
     """Return what httpx2 is to reach directly: a proxy cannot reach this machine's loopback."""
     host = urlsplit(url).hostname or ""
-    is_loopback = host in ("localhost", "::1") or host.startswith("127.")
-    return {f"all://{f'[{host}]' if ':' in host else host}": None} if is_loopback else {}
+    return {f"all://{f'[{host}]' if ':' in host else host}": None} if is_loopback(host) else {}
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -162,7 +162,7 @@ async def _translated(
         case httpx2.HTTPError():
             trouble = await diagnose.explain(http, target.url)
             return Stop(
-                trouble or diagnose.failure(error, diagnose.without_password(target.url)),
+                trouble or diagnose.failure(error, diagnose.without_keys(target.url)),
                 ExitCode.TROUBLE,
             )
         case RuntimeError():

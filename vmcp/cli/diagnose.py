@@ -47,7 +47,7 @@ BODY = {
 }
 
 STATUSES = {
-    401: "wants a credential: send one with --header 'Authorization: Bearer ...'",
+    401: "wants a credential: put it into VMCP_API_KEY, or send --header 'Authorization: Bearer ...'",
     403: "refuses this caller: its credential, if any, is not enough",
     405: "takes no POST, so it is no streamable HTTP endpoint: check the path, usually /mcp",
     421: "does not serve this host name: use one that it allows",
@@ -58,7 +58,7 @@ STATUSES = {
 
 async def explain(http: httpx2.AsyncClient, url: str) -> str | None:
     """Return what is wrong at `url` and what to do about it; None when an MCP server answers."""
-    shown = without_password(url)
+    shown = without_keys(url)
     try:
         async with http.stream("POST", url, headers=HEADERS, json=BODY, timeout=SECONDS) as answer:
             return _status(answer, shown) or _body(answer, await _start(answer), shown)
@@ -81,10 +81,10 @@ def failure(error: Exception, url: str) -> str:
     return f"The server at {_origin(url)} broke off without an answer.{hint}"
 
 
-def without_password(url: str) -> str:
-    """Return the URL without what stands before the host's @."""
+def without_keys(url: str) -> str:
+    """Return the URL without what stands before the host's @, and without its query."""
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -11,7 +11,7 @@ from vmcp.cli.stop import ExitCode, Stop
 
 _KEY_BYTES = 32
 
-Name = Annotated[str, typer.Argument(help="Whose key it is; logs and limits go by this name.")]
+Name = Annotated[str, typer.Argument(help="Whose key it is: the log shows this name.")]
 
 
 def key(name: Name) -> None:

@@ -15,7 +15,7 @@ Facts = Mapping[str, Any]
 
 _WELL = frozenset(("healthy", "ready", "unauthenticated"))
 _COLUMNS = (
-    *("name", "state", "since", "era", "tools", "calls", "called", "failed"),
+    *("name", "state", "since", "era", "tools", "in flight", "calls", "failed"),
     *("p50 ms", "p99 ms", "last failure"),
 )
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -40,9 +40,10 @@ def _wrong(told: Facts) -> Iterator[str]:
         yield "The gateway is not ready"
     unwell = [str(one["name"]) for one in told.get("backends", ()) if one["state"] not in _WELL]
     if unwell:
-        yield f"{len(unwell)} of {len(told['backends'])} backends not well: {', '.join(unwell)}"
+        counts = f"{len(unwell)} of {len(told['backends'])} backends"
+        yield f"{counts} not well ('vmcp doctor' tells why): {', '.join(unwell)}"
     if _config(told).get("lastError"):
-        yield "The config file is broken, and the one before stays in force"
+        yield "The config file is broken ('vmcp validate' tells where), and the one before stays in force"
 
 
 def _print(told: Facts, now: datetime) -> None:
@@ -64,12 +65,16 @@ def _print(told: Facts, now: datetime) -> None:
 def _headline(told: Facts) -> str:
     state = "ready" if told.get("ready") else "not ready"
     counts = told.get("catalog", {})
-    words = {"tools": "tools", "prompts": "prompts", "resources": "resources"}
-    offered = [f"{counts[key]} {word}" for key, word in words.items() if key in counts]
-    sessions = f"{told.get('sessions', 0)} sessions"
+    words = {"tools": "tool", "prompts": "prompt", "resources": "resource"}
+    offered = [_counted(counts[key], word) for key, word in words.items() if key in counts]
+    sessions = _counted(told.get("sessions", 0), "session")
     return (
         f"{told.get('name')} (vmcp {told.get('version')}): {', '.join([state, *offered, sessions])}"
     )
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word if count == 1 else f'{word}s'}"
 
 
 def _config(told: Facts) -> Facts:
@@ -81,11 +86,12 @@ def _about_config(config: Facts, now: datetime) -> Iterator[str]:
     if "loadedAt" in config:
         sources = ", ".join(map(str, config.get("sources", ())))
         loaded = f"loaded {_ago(config['loadedAt'], now)} ago"
-        yield f"config: {sources}, {loaded}, reloaded {config.get('reloads', 0)} times"
+        reloaded = f"reloaded {_counted(config.get('reloads', 0), 'time')}"
+        yield f"config: {sources}, {loaded}, {reloaded}"
     for key in config.get("restartNeeded") or ():
         yield f"config: the new value of {key} waits for a restart"
     if error := config.get("lastError"):
-        yield f"config: broken since {_ago(error['at'], now)}, and the one before stays in force"
+        yield f"config: broken for {_ago(error['at'], now)}, and the one before stays in force"
         yield f"  {error['message']}"
         for each in error.get("errors", ()):
             yield f"  - {each.get('path') or 'the file'}: {each.get('message')}"

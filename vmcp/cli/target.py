@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +17,9 @@ from vmcp.cli.stop import ExitCode, Stop
 
 DEFAULT_URL = "http://127.0.0.1:4483/mcp"
 LIST_SECONDS = 30.0
+# On the command line everybody on the machine could read it.
+KEY_VARIABLE = "VMCP_API_KEY"
+_CREDENTIALS = ("authorization", "x-api-key")
 
 
 class EraChoice(StrEnum):
@@ -32,7 +37,12 @@ Seconds = Annotated[
 ]
 Headers = Annotated[
     list[str] | None,
-    typer.Option("--header", "-H", metavar="'NAME: VALUE'", help="A header to send; repeatable."),
+    typer.Option(
+        "--header",
+        "-H",
+        metavar="'NAME: VALUE'",
+        help="A header to send; repeatable. VMCP_API_KEY holds a key to send without it.",
+    ),
 ]
 CaFile = Annotated[
     Path | None,
@@ -63,7 +73,20 @@ def aim(
 ) -> Target:
     """Return the target that the options give; raise Stop for those that can never work."""
     named = tuple(_header(line) for line in headers or ())
+    # What a person writes out stands above what the environment holds.
+    if not any(name.lower() in _CREDENTIALS for name, _ in named) and (key := _key()):
+        named = (*named, ("Authorization", f"Bearer {key}"))
     return Target(_checked(url), era, seconds, named, ca_file)
+
+
+def _key() -> str:
+    """Return the API key that the environment holds, an empty text for none; raise Stop."""
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if re.fullmatch(r"[\x21-\x7e]*", key) is None:
+        # It may be a secret, so it is not repeated.
+        message = f"{KEY_VARIABLE} holds no key: white space, or characters other than ASCII."
+        raise Stop(message, ExitCode.USAGE)
+    return key
 
 
 def _checked(url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
+from pydantic import Field, PlainValidator, ValidationInfo
 
 from vmcp.config.faults import Fault, listing
 from vmcp.config.headers import value_complaint
@@ -15,15 +15,15 @@ from vmcp.config.references import (
     BundlePath,
     FilePath,
     FolderPath,
-    Outside,
     SecretOrigin,
     VariableName,
     by_variable,
     env_complaint,
     hidden,
-    judge,
+    key_read_by,
     no_complaint,
     origin,
+    read_by,
     secret,
     secret_file,
     variable,
@@ -136,33 +136,22 @@ def header_names(given: Mapping[str, object]) -> Iterator[tuple[tuple[str | int,
         yield ("addPlaintextHeaders", name), name
 
 
-def _chain_path(path: str, validation: ValidationInfo) -> str:
-    outside: Outside | None = validation.context
-    if outside is not None:
-        judge(outside.client_chain_file, path, no_complaint, f"The file {path}")
-    return path
-
-
-def _key_path(path: str, validation: ValidationInfo) -> str:
-    outside: Outside | None = validation.context
-    if outside is not None:
-        # A certificate that is wrong itself is told of at its own place.
-        certificate = validation.data.get("cert_file")
-
-        def read(name: str) -> str:
-            return outside.client_key_file(name, certificate)
-
-        judge(read, path, no_complaint, f"The file {path}")
-    return path
+_ChainPath = Annotated[
+    FilePath, read_by(lambda outside, path: outside.client_chain_file(path), no_complaint)
+]
+_KeyPath = Annotated[
+    FilePath,
+    key_read_by(lambda outside, path, certificate: outside.client_key_file(path, certificate)),
+]
 
 
 class ClientCertSettings(Section):
     """The certificate that is shown to a backend which asks for one. Files that change are read anew."""
 
-    cert_file: Annotated[FilePath, AfterValidator(_chain_path)] = Field(
+    cert_file: _ChainPath = Field(
         description="The PEM file of the certificate, followed by those that signed it, but for the root."
     )
-    key_file: Annotated[FilePath, AfterValidator(_key_path)] = Field(
+    key_file: _KeyPath = Field(
         description="The PEM file of its private key, which is not encrypted."
     )
 

@@ -259,8 +259,10 @@ def _field(rest: Place) -> Place:
             return tuple(inner)
         case ("headerForward", "addPlaintextHeaders", *inner):
             return ("headers", *inner)
-        case ("url" | "transport", *_):
-            return ({"url": "url", "transport": "type"}[str(rest[0])],)
+        case ("url", *_):
+            return ("url",)
+        case ("transport", *_):
+            return ("type",)
         case _:
             return ()
 

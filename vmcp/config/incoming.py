@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import Field
 
 from vmcp.config.faults import Fault
-from vmcp.config.references import FilePath, Outside, judge, no_complaint
+from vmcp.config.references import FilePath, no_complaint, read_by
 from vmcp.config.section import Section
 from vmcp.config.values import choice
 
@@ -16,11 +16,9 @@ IncomingType = Literal["anonymous", "api_key"]
 LATER_INCOMING_TYPES = ("oidc",)
 
 
-def _keys_path(path: str, validation: ValidationInfo) -> str:
-    outside: Outside | None = validation.context
-    if outside is not None:
-        judge(outside.keys_file, path, no_complaint, f"The file {path}")
-    return path
+_KeysPath = Annotated[
+    FilePath, read_by(lambda outside, path: outside.keys_file(path), no_complaint)
+]
 
 
 class IncomingAuthSettings(Section):
@@ -34,7 +32,7 @@ class IncomingAuthSettings(Section):
             "`keysFile`, as `Authorization: Bearer KEY` or `X-API-Key: KEY`."
         )
     )
-    keys_file: Annotated[FilePath, AfterValidator(_keys_path)] | None = Field(
+    keys_file: _KeysPath | None = Field(
         default=None,
         description=(
             "The file of the API keys, with `type: api_key` alone: a line a key, `NAME: sha256:HEX` (as "

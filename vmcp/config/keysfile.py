@@ -32,6 +32,13 @@ def line(name: str, key: str) -> str:
     return f"{name}: {_HASHED}{digest(key).hex()}"
 
 
+def tells_keys(text: str) -> bool:
+    """Tell whether whoever reads the file can use one of its keys."""
+    return any(
+        not written.partition(":")[2].strip().startswith(_HASHED) for _, written in _lines(text)
+    )
+
+
 def keys(text: str) -> tuple[ApiKey, ...]:
     """Return the keys of a file in their order; raise KeysInvalid with everything that is wrong.
 

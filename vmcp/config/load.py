@@ -227,12 +227,7 @@ class _Outside:
         return text
 
     def key_file(self, path: str, certificate: str | None) -> str:
-        text = self._read(path, MAX_BUNDLE_BYTES)
-        chain = self._chains.get(certificate or "")
-        try:
-            keypair.check_key(text, chain)
-        except keypair.PairInvalid as error:
-            raise Unreadable(f"The file {path} {error}.") from None
+        text, chain = self._key(path, MAX_BUNDLE_BYTES, certificate)
         if certificate is not None and chain is not None:
             digest = sha256(f"{chain}\0{text}".encode()).hexdigest()
             own, key = _beside(self._config, certificate), _beside(self._config, path)
@@ -259,15 +254,19 @@ class _Outside:
         return chain
 
     def client_key_file(self, path: str, certificate: str | None) -> str:
-        text = self._read(path, MAX_SECRET_BYTES)
-        chain = self._chains.get(certificate or "")
+        text, chain = self._key(path, MAX_SECRET_BYTES, certificate)
+        if certificate is not None and chain is not None:
+            self.client_certs[(certificate, path)] = ClientCert(chain, Secret(text))
+        return text
+
+    def _key(self, path: str, limit: int, certificate: str | None) -> tuple[str, str | None]:
+        """Return the private key in a file, and the chain that it belongs to where that is known."""
+        text, chain = self._read(path, limit), self._chains.get(certificate or "")
         try:
             keypair.check_key(text, chain)
         except keypair.PairInvalid as error:
             raise Unreadable(f"The file {path} {error}.") from None
-        if certificate is not None and chain is not None:
-            self.client_certs[(certificate, path)] = ClientCert(chain, Secret(text))
-        return text
+        return text, chain
 
     def keys_file(self, path: str) -> str:
         text = self._read(path, keysfile.MAX_KEYS_BYTES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Protocol
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
@@ -185,7 +186,7 @@ def variable(complaint: Complaint) -> AfterValidator:
     def check(name: str, validation: ValidationInfo) -> str:
         outside: Outside | None = validation.context
         if outside is not None:
-            judge(outside.variable, name, complaint, f"The environment variable {name}")
+            _judge(outside.variable, name, complaint, f"The environment variable {name}")
         return name
 
     return AfterValidator(check)
@@ -193,17 +194,41 @@ def variable(complaint: Complaint) -> AfterValidator:
 
 def secret_file(complaint: Complaint) -> AfterValidator:
     """Return a validator of a file's path that also reads the secret in it."""
+    return read_by(lambda outside, path: outside.secret_file(path), complaint)
+
+
+def read_by(read: Callable[[Outside, str], str], complaint: Complaint) -> AfterValidator:
+    """Return a validator of a path that also reads what it leads to."""
 
     def check(path: str, validation: ValidationInfo) -> str:
         outside: Outside | None = validation.context
         if outside is not None:
-            judge(outside.secret_file, path, complaint, f"The file {path}")
+            _judge(partial(read, outside), path, complaint, f"The file {path}")
         return path
 
     return AfterValidator(check)
 
 
-def judge(read: Callable[[str], str], name: str, complaint: Complaint, subject: str) -> None:
+def key_read_by(read: Callable[[Outside, str, str | None], str]) -> AfterValidator:
+    """Return a validator of a key's path that also reads the key; its section has a `cert_file` before it."""
+
+    def check(path: str, validation: ValidationInfo) -> str:
+        outside: Outside | None = validation.context
+        if outside is not None:
+            # A certificate that is wrong itself is told of at its own place.
+            certificate = validation.data.get("cert_file")
+            _judge(
+                lambda name: read(outside, name, certificate),
+                path,
+                no_complaint,
+                f"The file {path}",
+            )
+        return path
+
+    return AfterValidator(check)
+
+
+def _judge(read: Callable[[str], str], name: str, complaint: Complaint, subject: str) -> None:
     """Read what a name leads to; raise the fault that it cannot be read, or what the complaint says."""
     try:
         wrong = complaint(checked_text(read(name)))
@@ -211,20 +236,6 @@ def judge(read: Callable[[str], str], name: str, complaint: Complaint, subject: 
         raise fault(str(error)) from None
     if wrong is not None:
         raise fault(f"{subject} {wrong}.")
-
-
-def _bundle_path(path: str, validation: ValidationInfo) -> str:
-    outside: Outside | None = validation.context
-    if outside is not None:
-        judge(outside.bundle_file, path, no_complaint, f"The file {path}")
-    return path
-
-
-def _folder_path(path: str, validation: ValidationInfo) -> str:
-    outside: Outside | None = validation.context
-    if outside is not None:
-        judge(outside.folder, path, no_complaint, f"The folder {path}")
-    return path
 
 
 def _bundle(text: str) -> str:
@@ -235,6 +246,10 @@ def _bundle(text: str) -> str:
 
 
 FilePath = FilledText
-BundlePath = Annotated[FilledText, AfterValidator(_bundle_path)]
-FolderPath = Annotated[FilledText, AfterValidator(_folder_path)]
+BundlePath = Annotated[
+    FilledText, read_by(lambda outside, path: outside.bundle_file(path), no_complaint)
+]
+FolderPath = Annotated[
+    FilledText, read_by(lambda outside, path: outside.folder(path), no_complaint)
+]
 Bundle = Annotated[Text, AfterValidator(_bundle)]

@@ -12,7 +12,8 @@ name: vmcp
 
 # The MCP servers behind the gateway. Each one needs a name, and a url or a command.
 backends:
-  # A command that is started and spoken to over standard input and output.
+  # A command that is started and spoken to over standard input and output. This one comes with uv
+  # (`pip install uv`), and fetches the server at its first start.
   - name: time
     stdio:
       command: uvx

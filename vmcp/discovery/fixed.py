@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from vmcp.config.exposure import is_exposed
@@ -41,9 +42,19 @@ def _silent(
 ) -> tuple[Loaded, tuple[str, ...]]:
     """Keep the telemetry as it runs: what sends it has its connections open."""
     if now.config.telemetry == running.config.telemetry:
-        return now, waiting
+        before = dict(_sent_with(running))
+        renewed = [f"telemetry.{key}" for key, held in _sent_with(now) if held != before[key]]
+        return now, (*waiting, *renewed)
     config = now.config.model_copy(update={"telemetry": running.config.telemetry})
     return replace(now, config=config), (*waiting, "telemetry")
+
+
+def _sent_with(loaded: Loaded) -> Iterator[tuple[str, object]]:
+    """Yield what files hold that telemetry names, by the keys that name them."""
+    settings = loaded.config.telemetry
+    secrets = [loaded.secret(each.origin) for each in settings.headers_from_secret]
+    yield "headersFromSecret", secrets
+    yield "caCertPath", loaded.bundles.get(settings.ca_cert_path or "")
 
 
 def _closed(now: Loaded, running: Loaded) -> Loaded:

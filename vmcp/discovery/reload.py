@@ -68,7 +68,11 @@ class LiveConfig:
         watch = Watch(events)
         while True:
             await watch.changed(self._seen)
-            await self.reload()
+            async with self._turn:
+                # Who was asked to reload may have read it all by now.
+                if await asyncio.to_thread(contents, self._seen) != self._seen:
+                    self._begun = self._asked
+                    await self._attempt()
 
     async def _catch_up(self) -> None:
         """Begin to watch: what has changed since the first reading is taken, and nothing is said of the rest."""

@@ -22,7 +22,7 @@ from vmcp.gateway.views import Views
 from vmcp.gateway.watchers import Watchers
 from vmcp.latest import Latest
 from vmcp.protocol.call import Client
-from vmcp.protocol.failures import BackendFailed, Failure
+from vmcp.protocol.failures import BackendFailed, Failure, Refusal
 from vmcp.telemetry.metrics import Reading
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,8 @@ class Gateway:
         if isinstance(failure, BackendFailed):
             fields = {"backend": failure.backend, "method": method, "reason": failure.reason}
             log.warning("call failed", extra={**fields, "request_id": request_id})
-        else:
+        elif not isinstance(failure, Refusal):
+            # What a backend refuses has a code of its own making.
             self.refused[failure.code] += 1
 
 

@@ -12,18 +12,23 @@ class CallCancelled(Exception):
 
 
 class Deadline:
-    """Bound the body of an `async with`; TimeoutError tells that it ended early, `is_cancelled` why.
+    """Bound the body of an `async with`; TimeoutError tells that it ended early, `ended_by` why.
 
-    Nothing is bounded before `start()`; it may be entered once.
+    Nothing is bounded before `start()`; it may be entered once. `ended_by` is None where its time was over.
     """
 
-    __slots__ = ("_paused", "_remaining", "_timeout", "is_cancelled")
+    __slots__ = ("_paused", "_remaining", "_timeout", "ended_by")
 
     def __init__(self) -> None:
         self._timeout: asyncio.Timeout | None = None
         self._paused = 0
         self._remaining = 0.0
-        self.is_cancelled = False
+        self.ended_by: Exception | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody ended the body, be it the client or whoever needs its end."""
+        return self.ended_by is not None
 
     def start(self, seconds: float | None) -> Deadline:
         """Set the time that the body has (None: as long as it wants), and return itself."""
@@ -32,7 +37,11 @@ class Deadline:
 
     def cancel(self) -> None:
         """End the body now: the client wants the call no more."""
-        self.is_cancelled = True
+        self.end(CallCancelled())
+
+    def end(self, why: Exception) -> None:
+        """End the body now; the first reason counts."""
+        self.ended_by = self.ended_by or why
         if self._timeout is not None and not self._timeout.expired():
             self._timeout.reschedule(asyncio.get_running_loop().time())
 

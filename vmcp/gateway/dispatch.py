@@ -11,7 +11,6 @@ from vmcp.catalog.entries import Entry
 from vmcp.catalog.lookup import Catalog
 from vmcp.gateway import lists
 from vmcp.gateway.bridge import crossed
-from vmcp.gateway.deadline import CallCancelled
 from vmcp.gateway.legs import noted
 from vmcp.gateway.links import Links
 from vmcp.gateway.meter import CANCELLED, ERROR, FAILED, OK
@@ -31,6 +30,7 @@ from vmcp.protocol import headers
 from vmcp.protocol.call import Ask, Call, Client, Done
 from vmcp.protocol.document import MalformedJson, is_object, split, unquote
 from vmcp.protocol.failures import BackendFailed, InvalidParams, UnknownMethod, UnknownName
+from vmcp.protocol.jsonrpc import error_code
 from vmcp.protocol.methods import INTERACTIVE, LISTS
 from vmcp.protocol.tasks import METHODS as TASK_METHODS
 from vmcp.protocol.tasks import RESULT as TASK_RESULT
@@ -204,18 +204,11 @@ class Dispatch:
                 member.vitals.answered(now)
 
     def _crossed(self, end: Done, call: Call, key: ObjectKey) -> Done:
-        if end.is_error and call.client.era is Era.STATELESS and code_of(end) == _VISIT_FIRST:
+        is_stateless_error = end.is_error and call.client.era is Era.STATELESS
+        if is_stateless_error and error_code(end.payload) == _VISIT_FIRST:
             with suppress(MalformedJson):
                 return self._questions.visit(end, call, key)
         return crossed(end, call.method, call.params, call.client.era)
-
-
-def code_of(end: Done) -> int | None:
-    """Return the code of an error that ends a call, None where it has none."""
-    try:
-        return int(split(end.payload).get(b'"code"') or b"")
-    except ValueError:
-        return None
 
 
 def _may_be_parked(call: Call) -> bool:
@@ -231,7 +224,7 @@ def _goes_on(call: Call) -> bool:
 
 
 async def _ended(member: Member, call: Call, reply: Reply) -> Done | Ask:
-    """Carry a call within its time; raise BackendFailed when that is over, CallCancelled when nobody waits."""
+    """Carry a call within its time; raise BackendFailed when that is over, or what ended it before."""
     backend = member.client.backend
     seconds = _TASK_SECONDS if call.method == TASK_RESULT else backend.timeout_seconds
     try:
@@ -241,8 +234,8 @@ async def _ended(member: Member, call: Call, reply: Reply) -> Done | Ask:
                 return await _answered(end, member, call, reply)
             return end
     except TimeoutError:
-        if reply.deadline.is_cancelled:
-            raise CallCancelled from None
+        if (why := reply.deadline.ended_by) is not None:
+            raise why from None
         message = f"no answer within {seconds:g} s."
         raise BackendFailed(backend.name, "TimedOut", message) from None
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from vmcp.gateway.deadline import CallCancelled
 from vmcp.model.backend import Backend, StdioEndpoint
 from vmcp.model.document import Document
-from vmcp.protocol.account import Account, error_code, is_tool_error
+from vmcp.protocol.account import Account, is_tool_error
 from vmcp.protocol.call import Ask, Call, Done
 from vmcp.protocol.document import EMPTY, quote
 from vmcp.protocol.failures import BackendFailed
+from vmcp.protocol.jsonrpc import error_code
 from vmcp.protocol.tracecontext import (
     META_TRACEPARENT,
     META_TRACESTATE,

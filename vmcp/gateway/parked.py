@@ -22,6 +22,7 @@ from vmcp.protocol.failures import Failure, StateExpired
 log = logging.getLogger(__name__)
 
 _MOST_PARKED = 1000
+_MOST_BYTES = 64 * 2**20
 _LONGEST_SECONDS = 600.0
 _ID_BYTES = 16
 _NOT_ASKED = Answer(b'{"code":-32603,"message":"The client could not be asked."}', is_error=True)
@@ -51,6 +52,8 @@ class RunningCall:
         self._current: Reply | None = None
         self._turns: asyncio.Queue[Ask | Done | Exception] = asyncio.Queue()
         self._one_at_a_time = asyncio.Lock()
+        # What it was asked with stays until its end.
+        self.size = sum([len(key) + len(value) for key, value in call.params.members])
         self._answers: asyncio.Future[tuple[Answer, ...]] | None = None
         self._asked: Ask | None = None
 
@@ -70,7 +73,7 @@ class RunningCall:
     async def turn(self, reply: Reply) -> Ask | Done:
         """Let a request of the client stand for the call until it asks something, or ends.
 
-        Raise what ended the call, or CallCancelled; a request that is cancelled cancels the call.
+        Raise what ended the call, or the request; a request that is ended cancels the call.
         """
         self._current = reply
         try:
@@ -78,7 +81,7 @@ class RunningCall:
                 found = await self._turns.get()
         except TimeoutError:
             self.cancel()
-            raise CallCancelled from None
+            raise reply.deadline.ended_by or CallCancelled() from None
         except asyncio.CancelledError:
             self.cancel()
             raise
@@ -168,6 +171,8 @@ class ParkedCalls:
 
     def __init__(self) -> None:
         self._waiting: dict[str, RunningCall] = {}
+        self._most_bytes = _MOST_BYTES
+        self._bytes = 0
         self._tasks: asyncio.TaskGroup | None = None
 
     def __len__(self) -> int:
@@ -192,14 +197,16 @@ class ParkedCalls:
 
     def keep(self, call: RunningCall) -> bool:
         """Begin to wait for a call's client; False where too many wait."""
-        if len(self._waiting) >= _MOST_PARKED:
+        if len(self._waiting) >= _MOST_PARKED or self._bytes + call.size > self._most_bytes:
             return False
         self._waiting[call.id] = call
+        self._bytes += call.size
         return True
 
     def forget(self, call: RunningCall) -> None:
         """Wait for a call's client no more."""
-        self._waiting.pop(call.id, None)
+        if self._waiting.pop(call.id, None) is not None:
+            self._bytes -= call.size
 
     def find(self, identity: str) -> RunningCall:
         """Return the call that waits under an id; raise StateExpired where it waits no more."""

@@ -131,11 +131,6 @@ class Pool:
         member = self.members.get(key)
         return None if member is None else member.client
 
-    def calls_of(self, key: ObjectKey) -> int:
-        """Return how many calls of a backend are under way."""
-        member = self.members.get(key)
-        return 0 if member is None else member.calls
-
     async def release(self, client: Client) -> None:
         """End what every backend keeps for a client."""
         await self._each(lambda backend: backend.release(client))

@@ -10,7 +10,7 @@ from vmcp.gateway.core import Gateway
 from vmcp.gateway.meter import OUTCOMES
 from vmcp.gateway.pool import Member
 from vmcp.gateway.watchers import KINDS
-from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.backend import Backend
 from vmcp.model.health import BackendHealth, Circuit, Stage, State
 from vmcp.model.inventory import Inventory
 from vmcp.telemetry import metrics
@@ -51,9 +51,8 @@ def all_readings(gateway: Gateway) -> Iterator[Reading]:
 
 
 def _backend(backend: Backend, inventory: Inventory | None) -> Iterator[Reading]:
-    transport = "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "http"
     era = "none" if inventory is None else inventory.peer.era.value
-    yield Reading(metrics.BACKEND, (backend.name, transport, era), 1)
+    yield Reading(metrics.BACKEND, (backend.name, backend.transport, era), 1)
     if inventory is not None:
         offers = {
             "tool": len(inventory.tools),

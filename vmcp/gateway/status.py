@@ -14,7 +14,7 @@ from vmcp.gateway.core import Gateway
 from vmcp.gateway.pool import Member
 from vmcp.gateway.views import Views
 from vmcp.model.auth import UNDECIDED, AuthSpec, BearerToken, HeaderInjection, NoAuth
-from vmcp.model.backend import Backend, StdioEndpoint
+from vmcp.model.backend import Backend
 from vmcp.model.fingerprint import fingerprint
 from vmcp.model.health import BackendHealth, LastFailure, State
 from vmcp.model.inventory import Inventory
@@ -83,7 +83,7 @@ def _backend(backend: Backend, inventory: Inventory | None) -> dict[str, object]
         "name": backend.name,
         "object": str(backend.key),
         "fingerprint": fingerprint(backend),
-        "transport": "stdio" if isinstance(backend.endpoint, StdioEndpoint) else "streamable-http",
+        "transport": backend.transport,
         "metadata": dict(backend.metadata),
     }
     if inventory is not None:

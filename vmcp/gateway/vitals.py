@@ -25,9 +25,9 @@ from vmcp.protocol.failures import BackendFailed
 
 log = logging.getLogger(__name__)
 
-# What a backend does to one call or to one caller shows nothing of the others.
-_OF_ONE_CALL = frozenset(("TooLarge", "AsksWithoutEnd", "CircuitOpen"))
 _BUSY, _UNAUTHORIZED = "Overloaded", "Unauthorized"
+# What a backend does to one call or to one caller shows nothing of the others.
+_OF_ONE_CALL = frozenset((_BUSY, _UNAUTHORIZED, "TooLarge", "AsksWithoutEnd"))
 # A backend may ask to be left alone, but not for the day.
 LONGEST_SPARING_SECONDS = 60.0
 # Failures closer together than this part of the interval are one failed check: an attempt follows a loss at once,
@@ -126,14 +126,11 @@ class Vitals:
     def call_failed(self, failure: BackendFailed) -> None:
         """Take note of a call that the backend failed."""
         now = self._clock.monotonic()
-        if failure.reason in _OF_ONE_CALL:
-            self.undecided()
-            return
         self._note(Stage.CALL, failure)
         if failure.reason == _BUSY:
             self._unchecked_until = self._uncalled_until = now + _sparing(failure)
         if self._breaker is not None:
-            if failure.reason in (_BUSY, _UNAUTHORIZED):
+            if failure.reason in _OF_ONE_CALL:
                 self._breaker.undecided()
             else:
                 self._breaker.call_failed(now)

@@ -74,3 +74,8 @@ class Backend:
     passthrough: tuple[str, ...] = ()
     session_scope: SessionScope = "call"
     metadata: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def transport(self) -> str:
+        """How it is reached, by the names of the config."""
+        return "stdio" if isinstance(self.endpoint, StdioEndpoint) else self.endpoint.transport

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vmcp.model.document import Document
-from vmcp.protocol.document import MalformedJson, split, unquote
+from vmcp.protocol.document import MalformedJson, unquote
+from vmcp.protocol.jsonrpc import error_code
 from vmcp.protocol.tracecontext import TraceContext
 
 # Of a name that a client made up, this much says enough.
@@ -87,14 +88,6 @@ def name_in(method: str, params: Document) -> str | None:
     try:
         return None if raw is None else unquote(raw)[:LONGEST_NAME]
     except MalformedJson:
-        return None
-
-
-def error_code(payload: bytes) -> int | None:
-    """Return the code of a raw error object, None where it has none."""
-    try:
-        return int(split(payload).get(b'"code"') or b"")
-    except (MalformedJson, ValueError):
         return None
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from vmcp.model.document import Document
 from vmcp.protocol.call import Answer
 from vmcp.protocol.document import MalformedJson, is_object, split
-from vmcp.protocol.failures import METHOD_NOT_FOUND
+from vmcp.protocol.failures import METHOD_NOT_FOUND, InvalidParams
+
+# It is kept as long as a session, or a call that waits for its client: icons fit in, a flood does not.
+MOST_SAID_BYTES = 32 * 2**10
 
 NOT_DECLARED = Answer(
     b'{"code":%d,"message":"The client did not declare that it can be asked this."}'
@@ -19,6 +22,14 @@ _CAPABILITY = {
     "roots/list": b'"roots"',
 }
 _URL, _FORM = b'"url"', b'"form"'
+
+
+def check_size(capabilities: bytes, info: bytes | None) -> None:
+    """Raise InvalidParams where a client says more of itself than is kept."""
+    if len(capabilities) + len(info or b"") > MOST_SAID_BYTES:
+        raise InvalidParams(
+            f"The client's capabilities and clientInfo may have at most {MOST_SAID_BYTES} bytes."
+        )
 
 
 def may_be_asked(capabilities: bytes, method: str, params: bytes | None) -> bool:

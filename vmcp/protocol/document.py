@@ -10,6 +10,9 @@ import msgspec
 
 from vmcp.model.document import Document
 
+# What is looked at member by member; with more of them one body would hold up everybody for seconds.
+MOST_MEMBERS = 10_000
+
 # What a message without params has. An empty object that was sent is another Document with no members.
 EMPTY = Document(())
 
@@ -49,6 +52,8 @@ def split(raw: bytes) -> Document:
         found = _members.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return _split_slowly(raw)
+    if len(found) > MOST_MEMBERS:
+        raise _too_many()
     members = tuple(
         [(_keys.get(key) or quote_name(key), bytes(value)) for key, value in found.items()]
     )
@@ -56,6 +61,10 @@ def split(raw: bytes) -> Document:
         return Document(members)
     # White space, an escaped key or a duplicate: the lengths do not add up.
     return Document(members) if _is_spaced(raw, members) else _split_slowly(raw)
+
+
+def _too_many() -> MalformedJson:
+    return MalformedJson(f"an object has more than {MOST_MEMBERS} members")
 
 
 def _is_spaced(raw: bytes, members: tuple[tuple[bytes, bytes], ...]) -> bool:
@@ -177,6 +186,8 @@ def _split_slowly(raw: bytes) -> Document:
     written: list[bytes] = []
     closed = text[at : at + 1] == "}"
     while not closed:
+        if len(members) >= MOST_MEMBERS:
+            raise _too_many()
         _expect(text, at, '"')
         key, end = _scanned(text, at)
         written.append(text[at:end].encode())

@@ -154,6 +154,16 @@ class BackendsUnhealthy(Failure):
         )
 
 
+class Stopping(Failure):
+    """The gateway stops, and has waited for a call for as long as it may."""
+
+    status = 200
+
+    def __init__(self) -> None:
+        message = "The gateway stops before the backend has answered: the call was cut off."
+        super().__init__(message, {"reason": "Stopping"})
+
+
 class Refusal(Failure):
     """A backend's own JSON-RPC error to something that we asked on a client's behalf."""
 

@@ -48,6 +48,8 @@ _UNIQUE_PARAMS = frozenset(
 _methods: dict[bytes, str] = {}
 _MOST_METHODS = 256
 _LONGEST_METHOD = 128
+# It is carried about in answers, event ids and streams; what is longer identifies nothing.
+_LONGEST_ID = 1024
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -147,7 +149,9 @@ def _message(members: Members, *, strict: bool) -> Message:
     if identity is None:
         return Notification(name, params)
     if not _is_id(identity):
-        raise InvalidRequest('The member "id" must be a string or a number.')
+        raise InvalidRequest(
+            f'The member "id" must be a string or a number, of at most {_LONGEST_ID} bytes.'
+        )
     return Request(identity, name, params)
 
 
@@ -185,6 +189,8 @@ def _params(raw: bytes | None, *, strict: bool) -> Document:
 
 
 def _is_id(raw: bytes) -> bool:
+    if len(raw) > _LONGEST_ID:
+        return False
     return raw[:1] == b'"' or raw[:1].isdigit() or raw[:1] == b"-"
 
 
@@ -221,3 +227,11 @@ def response(identity: bytes | None, payload: bytes, *, is_error: bool) -> bytes
         return b"".join((b'{"jsonrpc":"2.0",', kind, payload, b"}"))
     # Joined at once: a large payload is copied once.
     return b"".join((b'{"jsonrpc":"2.0","id":', identity, b",", kind, payload, b"}"))
+
+
+def error_code(error: bytes) -> int | None:
+    """Return the code of a raw error object, None where it has none."""
+    try:
+        return int(split(error).get(b'"code"') or b"")
+    except ValueError:
+        return None

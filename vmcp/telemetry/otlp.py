@@ -117,8 +117,8 @@ class MetricSender:
             _metric(metric, found, self._began_ns, now_ns) for metric, found in by_metric.items()
         ]
         scopes = [ScopeMetrics(_SCOPE, made, "")]
-        data = MetricsData([ResourceMetrics(self._resource, scopes, "")])
-        return self._news.of(self._exporter.export(data) is MetricExportResult.SUCCESS)
+        told = MetricsData([ResourceMetrics(self._resource, scopes, "")])
+        return self._news.of(self._exporter.export(told) is MetricExportResult.SUCCESS)
 
     def close(self) -> None:
         """Try no more."""
@@ -172,18 +172,18 @@ def _readable(span: Span, resource: Resource) -> ReadableSpan:
 
 
 def _metric(metric: Ours, readings: Iterable[Reading], began_ns: int, now_ns: int) -> Metric:
-    data: Gauge | Sum | Histogram
+    points: Gauge | Sum | Histogram
     match metric.kind:
         case "gauge":
-            data = Gauge(_numbers(readings, began_ns, now_ns))
+            points = Gauge(_numbers(readings, began_ns, now_ns))
         case "counter":
-            data = Sum(_numbers(readings, began_ns, now_ns), _CUMULATIVE, is_monotonic=True)
+            points = Sum(_numbers(readings, began_ns, now_ns), _CUMULATIVE, is_monotonic=True)
         case "histogram":
-            data = Histogram(_distributions(readings, began_ns, now_ns), _CUMULATIVE)
+            points = Histogram(_distributions(readings, began_ns, now_ns), _CUMULATIVE)
         case _:
             assert_never(metric.kind)
     unit = "s" if metric.name.endswith("_seconds") else ""
-    return Metric(metric.name, metric.meaning, unit, data)
+    return Metric(metric.name, metric.meaning, unit, points)
 
 
 def _numbers(readings: Iterable[Reading], began_ns: int, now_ns: int) -> list[NumberDataPoint]:

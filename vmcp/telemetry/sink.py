@@ -75,11 +75,11 @@ class Sink(logging.Handler):
     def _run(self) -> None:
         told = 0
         while (chunk := self._next()) is not None:
-            lines, data = chunk
-            is_written = self._write(data)
+            lines, joined = chunk
+            is_written = self._write(joined)
             with self._changed:
                 self.dropped += 0 if is_written else lines
-                self._bytes -= len(data)
+                self._bytes -= len(joined)
                 self._changed.notify_all()
             if is_written and told != self.dropped:
                 count, told = self.dropped - told, self.dropped
@@ -104,8 +104,8 @@ class Sink(logging.Handler):
                 size += len(taken[-1])
             return len(taken), b"".join(taken)
 
-    def _write(self, data: bytes) -> bool:
-        view = memoryview(data)
+    def _write(self, joined: bytes) -> bool:
+        view = memoryview(joined)
         try:
             while view:
                 view = view[self._written(view) :]

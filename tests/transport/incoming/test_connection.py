@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class Door:
     server: Server
     port: int
     left: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
 
     async def client(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect, and wait until the server knows of it."""
@@ -76,11 +78,14 @@ async def door(connections: int = 9, per_client: int = 9) -> AsyncIterator[Door]
 async def serve(at: Door, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request: `/flood` never ends, and neither does `/hang`; others say what they got."""
     message: Message = {"more_body": True}
+    body = b""
     while message.get("more_body"):
         message = await receive()
+        body += message.get("body", b"")
         if message["type"] == "http.disconnect":
             at.left.append(scope["path"])
             return
+    at.bodies.append(body)
     await send({"type": "http.response.start", "status": 200, "headers": []})
     while scope["path"] == "/flood" and not at.left:
         await send({"type": "http.response.body", "body": b"x" * MEGABYTE, "more_body": True})
@@ -252,3 +257,82 @@ async def test_what_a_client_sends_that_was_turned_away_is_not_served() -> None:
 
         assert (await rest(reader)).count(b"HTTP/1.1") <= 1
         writer.close()
+
+
+UPGRADES = {
+    "Java": b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEA\r\n",
+    "among others": b"Connection: keep-alive, upgrade\r\nUpgrade: h2c, foo/2\r\n",
+    "twice": b"Connection: Upgrade\r\nConnection: HTTP2-Settings\r\nUpgrade: h2c\r\n",
+    "websocket": b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+}
+BODIES = {
+    "length": b"Content-Length: 4\r\n\r\nbody",
+    "chunked": b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+@pytest.mark.parametrize("upgrade", UPGRADES.values(), ids=UPGRADES.keys())
+async def test_who_offers_another_protocol_is_served_in_this_one(
+    upgrade: bytes, body: bytes
+) -> None:
+    """Java's client offers HTTP/2 with each request on a connection without TLS."""
+    request = b"POST / HTTP/1.1\r\nHost: a\r\n" + upgrade + body
+    async with door() as at:
+        reader, writer = await at.client()
+        writer.write(request)
+        assert b" 200 " in await reader.readuntil(b"ok")
+        # In pieces, and with the next one at its heels.
+        for piece in (request[:50], request[50:-3], request[-3:] + request):
+            writer.write(piece)
+            await writer.drain()
+        for _ in range(2):
+            assert b" 200 " in await reader.readuntil(b"ok")
+        writer.close()
+
+    assert at.bodies == [b"body"] * 3
+
+
+NO_REQUESTS = {
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "a tunnel": b"CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n",
+    "a tunnel to a path": b"CONNECT /mcp HTTP/1.1\r\nHost: a:80\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n",
+    "length and chunks": POST.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    "a folded header": b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n",
+    "NUL": b"GET / HTTP/1.1\r\nHost: a\r\nX: b\0c\r\n\r\n",
+    "a space before the colon": b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+    "a bare line feed": b"GET / HTTP/1.1\nHost: a\n\n",
+}
+
+
+@pytest.mark.parametrize("sent", NO_REQUESTS.values(), ids=NO_REQUESTS.keys())
+async def test_what_is_no_request_gets_400_is_counted_and_fills_no_log(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with door() as at:
+        reader, writer = await at.client()
+        writer.write(sent)
+
+        assert (await rest(reader)).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        await at.empty()
+        writer.close()
+
+    assert at.server.config.refused == {400: 1}
+    assert not at.bodies
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+async def test_a_head_that_is_too_large_and_one_too_slow_are_counted() -> None:
+    async with door() as at:
+        for sent in (b"GET / HTTP/1.1\r\nX: " + b"x" * 2**17, b"GET"):
+            reader, writer = await at.client()
+            writer.write(sent)
+            (connection,) = at.server.server_state.connections
+            await until(lambda held=connection: held._has_begun)  # type: ignore[misc]
+            at.look(HEAD_SECONDS + 1)
+            await rest(reader)
+            await at.empty()
+            writer.close()
+
+    assert at.server.config.refused == {431: 1, 408: 1}

@@ -331,3 +331,27 @@ async def test_a_client_with_too_much_under_way_is_told_to_wait() -> None:
         free.set()
         for _ in range(255):
             await client.heard(None)
+
+
+async def test_messages_take_their_place_among_the_requests_of_all_until_they_are_served() -> None:
+    free = asyncio.Event()
+
+    async def waits(_: Invocation) -> Json:
+        await free.wait()
+        return text("done")
+
+    fake, most = SessionedFake(waits=waits), {"limits": {"requests": 1}}
+    async with (
+        serving(fake),
+        gateway_of(config(fake, server=most)) as served,
+        opened(served) as client,
+    ):
+        await client.begin("tools/call", named("waits"))
+
+        status, told = await client.post({"jsonrpc": "2.0", "id": "more", "method": "ping"})
+
+        assert (status, told) == (503, b"1 requests are under way: come back soon.\n")
+        free.set()
+        await client.heard(None)
+        await client.begin("ping")
+        assert (await client.heard(None))["result"] == {}

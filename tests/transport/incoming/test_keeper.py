@@ -6,6 +6,7 @@ import asyncio
 
 from tests.support.virtual_time import HandClock, in_virtual_time
 from tests.transport.incoming.wires import Wire
+from vmcp.gateway.deadline import CallCancelled
 from vmcp.transport.incoming.answer import HttpAnswer
 from vmcp.transport.incoming.keeper import Keeper
 
@@ -88,6 +89,20 @@ async def test_who_waits_until_all_are_answered_is_told() -> None:
 
     await keeper.emptied()
     assert len(keeper) == 0
+
+
+@in_virtual_time
+async def test_what_ends_all_calls_is_told_to_each_that_nobody_has_ended_before() -> None:
+    keeper, why = Keeper(LoopClock()), Exception("the end")
+    answer, cancelled = [HttpAnswer(Wire().request(), keeper) for _ in range(2)]
+    cancelled.deadline.cancel()
+    for each in (answer, cancelled):
+        keeper.add(each)
+
+    keeper.end_all(why)
+
+    assert answer.deadline.ended_by is why
+    assert isinstance(cancelled.deadline.ended_by, CallCancelled)
 
 
 @in_virtual_time

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from vmcp.config.errors import ConfigError
 from vmcp.config.loading import LoadFailure, Loading
-from vmcp.transport.incoming.reloading import is_local, reload_route
+from vmcp.transport.incoming.reloading import reload_route
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 GOOD = Loading("vmcp", ("vmcp.yaml",), AT, reloads=1, waiting=("server.port",))
@@ -95,8 +95,8 @@ async def test_nobody_else_than_this_machine_may_ask(peer: str | None) -> None:
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
-def test_every_address_of_the_loopback_is_this_machine(peer: str) -> None:
-    assert is_local(peer)
+async def test_every_address_of_the_loopback_is_this_machine(peer: str) -> None:
+    assert (await ask(Config(GOOD), peer))[0] == 200
 
 
 async def test_looking_at_it_reloads_nothing() -> None:

@@ -286,6 +286,21 @@ async def test_a_subscription_is_told_and_ends_as_cancelled_when_the_gateway_sto
     }
 
 
+@pytest.mark.parametrize("era", ["sessioned", "stateless"])
+async def test_a_call_that_has_not_ended_soon_after_the_input_is_told_so(era: str) -> None:
+    started = asyncio.Event()
+    async with piped(SessionedFake(hangs=hangs_in(started))) as client:
+        if era == "sessioned":
+            await client.initialize()
+        else:
+            client.meta = STATELESS
+        identity = await client.begin("tools/call", named("hangs"))
+        await started.wait()
+
+    last = await client.heard(None)
+    assert (last["id"], last["error"]["data"]) == (identity, {"reason": "Stopping"})
+
+
 async def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
     async def much(_: Invocation) -> Json:
         return text("y" * 2**20)

@@ -81,7 +81,7 @@ async def test_a_process_that_is_lost_is_started_again_and_its_subscriptions_wit
         seen = value(await called(client, Era.SESSIONED, b'{"name":"seen"}'))
 
     assert failed.value.reason == "ConnectionLost"
-    assert reason == "Unreachable"
+    assert reason == "ConnectionLost"
     assert "exited with status 4" in message
     assert "resources/subscribe" in [one.get("method") for one in seen]
 
@@ -139,7 +139,7 @@ async def test_a_server_that_listens_to_nothing_is_replaced_at_once_when_it_is_l
         with pytest.raises(BackendFailed):
             await called(client, Era.STATELESS, b'{"name":"leave"}')
 
-        assert (await findings.failures.get())[0] == "Unreachable"
+        assert (await findings.failures.get())[0] == "ConnectionLost"
 
 
 async def test_a_backend_over_http_gets_the_client_for_that() -> None:

@@ -26,7 +26,7 @@ from vmcp.model.backend import StdioEndpoint
 from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol.failures import BackendFailed
-from vmcp.transport.outgoing.speech import EraContradicted, Speech
+from vmcp.transport.outgoing.speech import BackendGone, EraContradicted, Speech
 from vmcp.transport.outgoing.stdio import StdioConnector
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -131,6 +131,27 @@ async def test_a_server_that_dies_of_the_probe_is_opened_otherwise_by_the_next_a
         assert speech.peer.version == "2025-06-18"
 
 
+@pytest.mark.parametrize("losses", [1, 2, 3])
+async def test_a_server_of_both_eras_that_was_away_is_spoken_to_as_before(
+    tmp_path: Path, losses: int
+) -> None:
+    away = tmp_path / "away"
+    command = f"[ -e {away} ] && exit 1; exec {sys.executable} -S {endpoint().args[1]} --era both"
+    run = StdioEndpoint("sh", ("-c", command))
+    at = StdioConnector(backend(run), run, BASE)
+    async with at.connect() as speech:
+        assert speech.peer.era is Era.STATELESS
+    away.touch()
+    for _ in range(losses):
+        with pytest.raises(BackendFailed, match="exited with status 1"):
+            async with at.connect():
+                pass
+    away.unlink()
+
+    async with at.connect() as speech:
+        assert speech.peer.era is Era.STATELESS
+
+
 async def test_a_program_that_refuses_both_eras_is_no_server() -> None:
     code = (
         "import json, sys\n"
@@ -189,10 +210,9 @@ async def test_a_lost_process_fails_the_calls_in_flight_and_the_listener(
         await noted(speech.ask("tools/list", NO_PARAMS))
 
     assert all(why in failure.message for failure in failures)
-    assert sorted(failure.reason for failure in failures) == [
-        *["ConnectionLost"] * 3,
-        "Unreachable",
-    ]
+    assert [failure.reason for failure in failures] == ["ConnectionLost"] * 4
+    # On a connection that is gone no stream can be opened anew.
+    assert sum(isinstance(failure, BackendGone) for failure in failures) == 1
 
 
 async def test_calls_in_flight_fail_when_the_connection_is_left() -> None:

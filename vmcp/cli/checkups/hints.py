@@ -37,7 +37,7 @@ HINTS: Mapping[str, str] = {
     "ProcessEnded": "Run the command by hand; what it wrote to stderr stands below.",
     "NotStarted": "Check that the file may be executed, and cwd.",
     "FewOpenFiles": "Each client and each backend takes one or more: raise it, as with 'ulimit -n 65536'.",
-    "OthersMayRead": "Take it from others: chmod go-rwx FILE.",
+    "OthersMayRead": "Take it from others with chmod go-rwx.",
     "OthersMayWrite": "Whoever writes to it decides which commands run: chmod go-w FILE.",
     "LetsEverybodyIn": "Give keys to clients with incomingAuth, or listen on 127.0.0.1 behind what asks.",
     "CannotListen": "Stop the program that has the port, or choose another one in 'server' of the config.",

@@ -12,6 +12,7 @@ from cryptography import x509
 from vmcp.cli.checkups.certificates import described, ends_soon
 from vmcp.cli.checkups.steps import Outcome, Step
 from vmcp.config.exposure import is_exposed
+from vmcp.config.keysfile import tells_keys
 from vmcp.config.load import Loaded
 from vmcp.config.references import FromFile
 from vmcp.config.serving import ServerSettings
@@ -63,7 +64,21 @@ def _secret_files(loaded: Loaded) -> frozenset[Path]:
     named = [origin.path for origin in loaded.secrets if isinstance(origin, FromFile)]
     named += [key for _, key in loaded.client_certs]
     own = [] if loaded.tls is None else [loaded.tls.key]
-    return frozenset((*(loaded.path.parent / path for path in named), *own))
+    return frozenset((*(loaded.path.parent / path for path in named), *own, *_open_keys(loaded)))
+
+
+def _open_keys(loaded: Loaded) -> Iterator[Path]:
+    """Yield the file of API keys where it holds the keys themselves; hashes are no secret."""
+    named = loaded.config.incoming_auth.keys_file
+    if named is None:
+        return
+    file = loaded.path.parent / named
+    try:
+        if tells_keys(file.read_text("utf-8", "replace")):
+            yield file
+    except OSError:
+        # It was read a moment ago: whoever replaces it now is not there yet.
+        return
 
 
 def _own_certificate(loaded: Loaded, now: datetime) -> Iterator[Step]:

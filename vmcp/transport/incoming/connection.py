@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -22,17 +25,24 @@ IDLE_SECONDS = 75.0
 STALLED_SECONDS = 30.0
 
 _END = b"content-length: 0\r\nconnection: close\r\n\r\n"
-_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _END
-_TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\n" + _END
+_TOO_LARGE, _TOO_SLOW, _UNREADABLE = 431, 408, 400
+_REFUSALS = {
+    _TOO_LARGE: b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _END,
+    _TOO_SLOW: b"HTTP/1.1 408 Request Timeout\r\n" + _END,
+    _UNREADABLE: b"HTTP/1.1 400 Bad Request\r\n" + _END,
+}
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\n" + _END
+# What belongs to the offer of another protocol, in headers and in Connection.
+_OFFERS = (b"upgrade", b"http2-settings")
 
 
 class BoundedConfig(Config):
-    """What uvicorn hands to each connection, and who is counted with it."""
+    """What uvicorn hands to each connection, who is counted with it, and what was refused, by status."""
 
-    def __init__(self, crowd: Crowd | None, *args: Any, **more: Any) -> None:
+    def __init__(self, crowd: Crowd | None, refused: Counter[int], *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.crowd = crowd
+        self.refused = refused
 
 
 class Connection(HttpToolsProtocol):
@@ -56,19 +66,32 @@ class Connection(HttpToolsProtocol):
         """Begin, or turn the client away."""
         super().connection_made(transport)
         self._awaited_since = self.loop.time()
-        crowd = self.config.crowd
-        if crowd is None:
-            return
-        self._client_name = crowd.enter(self.client[0] if self.client else "", self._awaited_since)
-        if self._client_name is None:
+        if self._client_name is None and not self.enter(self.client[0] if self.client else ""):
             self._is_turned_away = True
-            self._refuse(_TOO_MANY)
+            self.transport.write(_TOO_MANY)
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
+        self.leave()
+        super().connection_lost(exc)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it has begun; before that TLS is agreed on."""
+        return self.transport is not None
+
+    def enter(self, peer: str) -> bool:
+        """Count it; False where there is no room."""
+        if self.config.crowd is None:
+            return True
+        self._client_name = self.config.crowd.enter(peer, self.loop.time())
+        return self._client_name is not None
+
+    def leave(self) -> None:
+        """Count it no more."""
         if self._client_name is not None and self.config.crowd is not None:
             self.config.crowd.leave(self._client_name)
-        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         """Begin to count a head."""
@@ -78,23 +101,56 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Count no more: a body has limits of its own."""
+        if self.parser.should_upgrade():
+            # It is read again, without the offer.
+            return
         self._in_head = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Await nothing until the next request begins."""
-        self._awaited_since = None
-        super().on_message_complete()
+        if not self.parser.should_upgrade():
+            self._awaited_since = None
+            super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; what is still no whole head past the limit gets 431 and the connection is closed."""
-        if self._is_turned_away:
+        """Take bytes; what is no request gets 400, a head past the limit 431, and the connection is closed."""
+        if self._is_turned_away or self.transport.is_closing():
             return
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._feed(data)
+        except HttpParserError:
+            self._refuse(_UNREADABLE)
+            return
         if self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > HEADER_LIMIT and not self.transport.is_closing():
+            if self._head_bytes > HEADER_LIMIT:
                 self._refuse(_TOO_LARGE)
+
+    def _feed(self, data: bytes) -> None:
+        """Have bytes parsed; who offers another protocol (Java's client does) is served in this one.
+
+        The parser stops after the head of such a request, so another one is given the same without the offer.
+        """
+        while True:
+            try:
+                self.parser.feed_data(data)
+            except HttpParserUpgrade as offer:
+                head = self._head_without_offer()
+                self.parser = HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                data = head + data[offer.args[0] :]
+            else:
+                return
+
+    def _head_without_offer(self) -> bytes:
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":
+            raise HttpParserError("no tunnels are made here")
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version)]
+        lines += [b"%b: %b" % header for header in _without_offer(self.headers)]
+        return b"\r\n".join((*lines, b"", b""))
 
     def pause_writing(self) -> None:
         """Note that the client does not keep up."""
@@ -157,6 +213,16 @@ class Connection(HttpToolsProtocol):
         else:
             self._refuse(_TOO_SLOW)
 
-    def _refuse(self, answer: bytes) -> None:
-        self.transport.write(answer)
+    def _refuse(self, status: int) -> None:
+        self.config.refused[status] += 1
+        self.transport.write(_REFUSALS[status])
         self.transport.close()
+
+
+def _without_offer(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    for name, value in headers:
+        if name == b"connection":
+            words = [word.strip() for word in value.split(b",")]
+            yield name, b", ".join([word for word in words if word.lower() not in _OFFERS])
+        elif name not in _OFFERS:
+            yield name, value

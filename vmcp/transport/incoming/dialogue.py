@@ -73,8 +73,11 @@ class Dialogue:
             self._quiet.clear()
             await self._quiet.wait()
 
-    async def take(self, body: bytes) -> None:
-        """Begin to serve a message; raise Busy. What opens the session is served before this returns."""
+    async def take(self, body: bytes) -> asyncio.Task[None] | None:
+        """Begin to serve a message and return what serves it, None where nothing does; raise Busy.
+
+        What opens the session is served before this returns.
+        """
         message = _read(body)
         is_told = isinstance(message, jsonrpc.Notification | jsonrpc.Response)
         if len(self._works) >= _MOST_MESSAGES and not is_told:
@@ -83,18 +86,20 @@ class Dialogue:
             self._era = Era.STATELESS
         if self._era is Era.STATELESS and _is(message, _CANCELLED):
             self._cancel(message)
-            return
-        self._begin(body, message)
+            return None
+        work = self._begin(body, message)
         if isinstance(message, jsonrpc.Request) and message.method == "initialize":
             await self.quiet()
+        return work
 
-    def _begin(self, body: bytes, message: jsonrpc.Message | None) -> None:
+    def _begin(self, body: bytes, message: jsonrpc.Message | None) -> asyncio.Task[None] | None:
         if self._tasks is None:
-            return
+            return None
         identity = message.id if isinstance(message, jsonrpc.Request) else None
         work = self._tasks.create_task(self._guarded(body, message))
         self._works[work] = identity
         work.add_done_callback(self._done)
+        return work
 
     def _done(self, work: asyncio.Task[None]) -> None:
         del self._works[work]

@@ -20,10 +20,10 @@ from vmcp.protocol.era import era_of
 from vmcp.protocol.failures import (
     STATELESS_STATUS,
     Failure,
-    HeaderMismatch,
     InvalidParams,
     InvalidRequest,
     SessionUnknown,
+    Stopping,
 )
 from vmcp.protocol.methods import SESSIONED_VERSIONS
 from vmcp.telemetry import metrics
@@ -35,7 +35,7 @@ from vmcp.transport.incoming.entrance import Entrance, Expel
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import ClientLeft, Refused
 from vmcp.transport.incoming.request import Guest, HttpRequest
-from vmcp.transport.incoming.room import Room
+from vmcp.transport.incoming.room import Place, Room
 from vmcp.transport.incoming.sessioned import SessionedEndpoint
 from vmcp.transport.incoming.stateless import StatelessEndpoint
 
@@ -44,7 +44,11 @@ log = logging.getLogger(__name__)
 Serve = Callable[[HttpRequest], Awaitable[None]]
 
 _UNAUTHORIZED = 401
+# The first digit of a status that says that the fault is not the client's.
+_OURS = 5
 _MOST_HOPS = 16
+# Where the body is not read; clients take no error for theirs that has no id at all.
+_NO_ID = b"null"
 _NO_VIEW = "No backend or view has the name in this path: see /status, or leave the name out for all of them."
 
 
@@ -86,6 +90,10 @@ class Endpoint:
         for act in self._others:
             act()
 
+    def cut_off(self) -> None:
+        """End the calls under way, whose clients are told that we stop."""
+        self._keeper.end_all(Stopping())
+
     def on_expel(self, act: Expel) -> None:
         """Have something done as well when callers may not come in any more."""
         self._expelling.append(act)
@@ -117,17 +125,7 @@ class Endpoint:
         self, scope: Scope, receive: Receive, send: Send, view: View, serve: Serve
     ) -> None:
         """Have a request served that may come in, and answer one that may not or that cannot be served."""
-        try:
-            http = request.read(scope, receive, send, view)
-        except Refused as refused:
-            self._gateway.refused[refused.status] += 1
-            await refuse(send, refused.status, refused.message, *refused.headers)
-            return
-        except HeaderMismatch as mismatch:
-            self._gateway.refused[mismatch.code] += 1
-            body = jsonrpc.response(None, mismatch.payload(), is_error=True)
-            await respond(send, 400, body, [JSON])
-            return
+        http = request.read(scope, receive, send, view)
         if self._gateway.accounts.is_logged:
             accounting.begin(http)
         try:
@@ -135,13 +133,12 @@ class Endpoint:
                 await serve(http)
         except Refused as refused:
             self._gateway.refused[refused.status] += 1
-            more = (http.id_header, *refused.headers)
-            await refuse(http.send, refused.status, refused.message, *more)
+            await _refuse(http, refused)
         except Unauthenticated:
             await self._challenge(http)
         except Failure as failure:
             self._gateway.refused[failure.code] += 1
-            await _fail(http, None, failure, Era.SESSIONED)
+            await _fail(http, _NO_ID, failure, Era.SESSIONED)
         except ClientLeft:
             return
         finally:
@@ -162,6 +159,8 @@ class Endpoint:
             if cors.is_preflight(http):
                 await cors.answer(http, entrance.passed)
                 return False
+        if http.fault is not None:
+            raise http.fault
         self._check_loop(http)
         self._authenticate(http)
         return True
@@ -175,8 +174,7 @@ class Endpoint:
         failure = InvalidRequest(
             "A valid API key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY."
         )
-        # The body is not read, and clients take no error for theirs that has no id at all.
-        body = jsonrpc.response(b"null", failure.payload(), is_error=True)
+        body = jsonrpc.response(_NO_ID, failure.payload(), is_error=True)
         headers = [JSON, http.id_header, (b"www-authenticate", CHALLENGE.encode())]
         if not limits.is_bounded(http.headers):
             # Whoever is not known may not keep us busy with what nobody reads.
@@ -204,9 +202,7 @@ class Endpoint:
             raise Refused(415, "Send the message as Content-Type: application/json.")
         if not (http.accepted.json or http.accepted.stream):
             raise Refused(406, "Send Accept: application/json, text/event-stream.")
-        met = self._entrance.value
-        place = self._room.enter(met.most_requests, http.headers.get("content-length", ""))
-        http.place = place
+        met, place = self._entrance.value, self.enter(http)
         try:
             body = await limits.body(http.receive, http.headers)
             place.hold(len(body))
@@ -216,6 +212,12 @@ class Endpoint:
             await self.take(http, body)
         finally:
             place.leave()
+
+    def enter(self, http: HttpRequest) -> Place:
+        """Give a request its place among all, before its body is read; raise Refused where there is none."""
+        most = self._entrance.value.most_requests
+        http.place = self._room.enter(most, http.headers.get("content-length", ""))
+        return http.place
 
     async def take(self, http: HttpRequest, body: bytes, fixed: Era | None = None) -> None:
         """Serve what was posted, in the era that it tells or in a fixed one; raise Refused."""
@@ -318,6 +320,16 @@ def _told(message: jsonrpc.Message) -> tuple[Document | None, str | None]:
         return split(raw), message.method
     except MalformedJson:
         raise InvalidParams('The member "_meta" must be an object.') from None
+
+
+async def _refuse(http: HttpRequest, refused: Refused) -> None:
+    """Say what is wrong; who posts what may not be served gets an error that its client can show."""
+    more = (http.id_header, *refused.headers)
+    if http.method != "POST" or refused.status // 100 == _OURS:
+        await refuse(http.send, refused.status, refused.message, *more)
+        return
+    body = jsonrpc.response(_NO_ID, InvalidRequest(refused.message).payload(), is_error=True)
+    await respond(http.send, refused.status, body, [JSON, *more])
 
 
 async def _fail(http: HttpRequest, identity: bytes | None, failure: Failure, era: Era) -> None:

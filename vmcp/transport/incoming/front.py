@@ -14,7 +14,8 @@ from vmcp.transport.incoming.asgi import Receive, Scope, Send
 from vmcp.transport.incoming.endpoint import Endpoint
 from vmcp.transport.incoming.httpsse import HttpSse
 
-_FOR_EVERYBODY = frozenset(("/health", "/readyz"))
+# The paths that everybody may read, on each port.
+FOR_EVERYBODY = frozenset(("/health", "/readyz"))
 
 
 class Front:
@@ -41,7 +42,7 @@ class Front:
         served = self._served.get(path)
         if served is not None:
             await served(scope, receive, send)
-        elif path.startswith(self._below) and path not in _FOR_EVERYBODY:
+        elif path.startswith(self._below) and path not in FOR_EVERYBODY:
             view = view_at(path.removeprefix(self._below))
             await self._endpoint.part(view, scope, receive, send)
         else:

@@ -130,13 +130,27 @@ class HttpSse:
         stream = self._streams.get(identity)
         if stream is None or stream.dialogue.guest.caller != http.caller:
             raise Refused(404, "This session is unknown or has ended: open a new stream.")
-        body = await limits.body(http.receive, http.headers)
-        if not is_array(body):
-            # What is no message is told to its sender with this answer, not on the stream.
-            jsonrpc.read(body)
+        await self._take(http, stream)
+        await respond(http.send, 202, b"Accepted", (http.id_header,))
+
+    async def _take(self, http: HttpRequest, stream: SseStream) -> None:
+        """Begin to serve a message, which has a place among all until it is served; raise what forbids it."""
+        place = self._endpoint.enter(http)
         try:
-            await stream.dialogue.take(body)
+            body = await limits.body(http.receive, http.headers)
+            place.hold(len(body))
+            if not is_array(body):
+                # What is no message is told to its sender with this answer, not on the stream.
+                jsonrpc.read(body)
+            work = await stream.dialogue.take(body)
         except Busy:
+            place.leave()
             message = "Too many messages of this session are under way."
             raise Refused(503, message, (b"retry-after", b"1")) from None
-        await respond(http.send, 202, b"Accepted", (http.id_header,))
+        except BaseException:
+            place.leave()
+            raise
+        if work is None:
+            place.leave()
+        else:
+            work.add_done_callback(lambda _: place.leave())

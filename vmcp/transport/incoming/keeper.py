@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import Protocol
 
 from vmcp.clock import Clock
+from vmcp.gateway.deadline import Deadline
 
 log = logging.getLogger(__name__)
 
@@ -17,6 +18,11 @@ _TICK_SECONDS = 0.25
 
 class Kept(Protocol):
     """An answer that is not finished."""
+
+    @property
+    def deadline(self) -> Deadline:
+        """The time that its call still has."""
+        ...
 
     def is_due(self, now: float) -> bool:
         """Tell whether it was silent for so long that something must be sent."""
@@ -57,6 +63,11 @@ class Keeper:
 
     def __len__(self) -> int:
         return len(self._young) + len(self._watched)
+
+    def end_all(self, why: Exception) -> None:
+        """End all calls of open answers now, which are told why."""
+        for kept in (*self._young, *self._watched):
+            kept.deadline.end(why)
 
     async def emptied(self) -> None:
         """Wait until no answer is open."""

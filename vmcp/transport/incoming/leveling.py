@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from vmcp.model.address import is_loopback
 from vmcp.telemetry.level import LEVELS, level, set_level
-from vmcp.transport.incoming.reloading import is_local
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ def level_route() -> Route:
     """Return the route: 200 with the new level, 400 for one that there is not."""
 
     async def serve(request: Request) -> Response:
-        if request.client is None or not is_local(request.client.host):
+        if request.client is None or not is_loopback(request.client.host):
             return PlainTextResponse("Only this machine itself may change the log level.\n", 403)
         wanted = request.query_params.get("level", "")
         if wanted not in LEVELS:

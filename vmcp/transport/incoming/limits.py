@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from vmcp.model.address import is_loopback
 from vmcp.transport.incoming.asgi import Receive
@@ -14,6 +14,8 @@ BODY_LIMIT = 4 * 2**20
 HEADER_LIMIT = 64 * 2**10
 CLOSE = (b"connection", b"close")
 
+_LONGEST_HOST = 300
+_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
@@ -144,22 +146,25 @@ class Doors:
 
     def check_call(self, host: str, origin: str | None) -> None:
         """Raise Refused where a foreign host was called (421), or by a page of a foreign origin (403)."""
-        if not _is_host(host, self.hosts):
+        # What is longer is no host, and not worth remembering.
+        if not _is_host(host[:_LONGEST_HOST], self.hosts):
             raise Refused(421, "This Host is not served here: add it to server.allowedHosts.")
-        if origin is not None and not _is_origin(origin, self.origins):
+        if origin is not None and not _is_origin(origin[:_LONGEST_HOST], self.origins):
             raise Refused(403, "This Origin is not allowed: add it to server.allowedOrigins.")
 
 
 @lru_cache(maxsize=1024)
 def _is_host(host: str, allowed: frozenset[str] | None) -> bool:
-    return allowed is None or host.lower() in allowed or _without_port(host.lower()) in allowed
+    if allowed is None or host.lower() in allowed:
+        return True
+    name = _without_port(host.lower())
+    return name in allowed or f"[{name}]" in allowed
 
 
 def _without_port(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    """Return the name or the address, without brackets; an empty text for what is no host."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found["six"] or found["name"]
 
 
 @lru_cache(maxsize=1024)

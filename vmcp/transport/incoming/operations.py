@@ -12,7 +12,7 @@ from vmcp.gateway.core import Gateway
 from vmcp.gateway.explaining import explained
 from vmcp.gateway.status import live, status
 from vmcp.transport.incoming.asgi import Receive, Scope, Send, refuse
-from vmcp.transport.incoming.front import health_routes
+from vmcp.transport.incoming.front import FOR_EVERYBODY, health_routes
 from vmcp.transport.incoming.leveling import level_route
 from vmcp.transport.incoming.limits import Doors, Refused
 from vmcp.transport.incoming.page.routes import routes
@@ -23,7 +23,6 @@ _REFUSALS = {
     403: "Other websites may not read this port.",
     421: "This port listens on loopback: call it by 127.0.0.1 or localhost.",
 }
-_FREE = frozenset(("/health", "/readyz"))
 # As long as the longest URI that a template is matched with.
 _LONGEST_NAME = 8192
 
@@ -49,7 +48,7 @@ class Operations:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and scope["path"] not in _FREE:
+        if scope["type"] == "http" and scope["path"] not in FOR_EVERYBODY:
             try:
                 self._doors.check(Request(scope).headers)
             except Refused as refused:

@@ -33,7 +33,7 @@ class HttpRequest:
     `id` is the client's X-Request-Id where it sent one that can be logged, else one of ours. A bare request did
     not come as HTTP: it has no headers that repeat its body. `view` is told by the path; where it comes
     from and who calls is found out by the endpoint, before anybody serves it. `place` is what it takes of the
-    room for all.
+    room for all. `fault` is what is wrong with the head: it is raised once it is known who may read it.
     """
 
     id: str
@@ -48,6 +48,7 @@ class HttpRequest:
     arrival: Arrival = NOWHERE
     caller: Caller = ANONYMOUS
     place: Place | None = None
+    fault: Refused | HeaderMismatch | None = None
 
     @property
     def guest(self) -> Guest:
@@ -70,18 +71,21 @@ _REPEATING_THE_BODY = ("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-pa
 
 
 def read(scope: Scope, receive: Receive, send: Send, view: View) -> HttpRequest:
-    """Read the head of a request; raise Refused or HeaderMismatch where headers are too large or stand twice."""
+    """Read the head of a request, whatever is wrong with it."""
     raw: list[tuple[bytes, bytes]] = scope["headers"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    fault: Refused | HeaderMismatch | None = None
     if len(headers) != len(raw):
-        headers = _joined(raw)
+        headers, fault = _joined(raw)
     if sum([len(name) + len(value) for name, value in raw]) > HEADER_LIMIT:
-        raise Refused(431, f"The headers may have at most {HEADER_LIMIT} bytes.")
+        fault = Refused(431, f"The headers may have at most {HEADER_LIMIT} bytes.")
     identity = headers.get("x-request-id")
     if identity is None or not _ID.fullmatch(identity):
         identity = number()
     wanted = accepted(headers.get("accept"))
-    return HttpRequest(identity, scope["method"], headers, wanted, receive, send, view=view)
+    return HttpRequest(
+        identity, scope["method"], headers, wanted, receive, send, view=view, fault=fault
+    )
 
 
 def number() -> str:
@@ -89,16 +93,20 @@ def number() -> str:
     return f"{_OURS}-{next(_numbers)}"
 
 
-def _joined(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _joined(
+    raw: list[tuple[bytes, bytes]],
+) -> tuple[dict[str, str], Refused | HeaderMismatch | None]:
+    """Return the headers, and what is wrong where one stands twice that may not; the first one counts then."""
     headers: dict[str, str] = {}
+    fault: Refused | HeaderMismatch | None = None
     for key, text in raw:
         name, value = key.decode("latin-1"), text.decode("latin-1")
         if name not in headers:
             headers[name] = value
         elif name in _ONCE:
-            raise Refused(400, f"The header {name} stands twice.")
+            fault = Refused(400, f"The header {name} stands twice.")
         elif name.startswith(_REPEATING_THE_BODY):
-            raise HeaderMismatch(f"The header {name} stands twice.")
+            fault = HeaderMismatch(f"The header {name} stands twice.")
         else:
             headers[name] = f"{headers[name]}, {value}"
-    return headers
+    return headers, fault

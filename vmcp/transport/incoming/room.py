@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vmcp.transport.incoming.limits import BODY_LIMIT, Refused
 
 # Smaller bodies are bounded by the number of requests.
-_SMALL_BODY = 64 * 2**10
+SMALL_BODY = 64 * 2**10
 _MOST_BODY_BYTES = 256 * 2**20
 _RETRY_AFTER = (b"retry-after", b"1")
 
@@ -43,9 +43,14 @@ class Place:
 
     def hold(self, size: int) -> None:
         """Take what the body has turned out to be."""
-        size = size if size > _SMALL_BODY else 0
+        size = size if size > SMALL_BODY else 0
         self.room.body_bytes += size - self.size
         self.size = size
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its body takes more than the number of requests bounds."""
+        return self.size > 0
 
     def leave(self) -> None:
         """Give the place to others; more than once is once."""
@@ -60,4 +65,4 @@ def _size(announced: str) -> int:
     if not announced.isdecimal():
         return BODY_LIMIT
     size = int(announced)
-    return size if _SMALL_BODY < size <= BODY_LIMIT else 0
+    return size if SMALL_BODY < size <= BODY_LIMIT else 0

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from ssl import SSLContext
 
@@ -22,6 +23,7 @@ from vmcp.transport.incoming.connection import (
     Connection,
 )
 from vmcp.transport.incoming.crowd import Crowd
+from vmcp.transport.incoming.handshake import Handshakes
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -40,6 +42,14 @@ class Server(uvicorn.Server):
     # What waits for clients in all; past that those who take nothing and let the most wait are cut off.
     _most_waiting_bytes = 256 * 2**20
 
+    def __init__(self, tls: SSLContext | None, config: BoundedConfig) -> None:
+        super().__init__(config)
+        self._handshakes = None if tls is None else Handshakes(tls, self._connection)
+        self._taking: list[asyncio.Task[None]] = []
+
+    def _connection(self) -> Connection:
+        return Connection(self.config, self.server_state, self.lifespan.state)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture nothing: the order in which we stop is not uvicorn's."""
@@ -47,18 +57,33 @@ class Server(uvicorn.Server):
 
     def readings(self) -> Iterator[Reading]:
         """Yield how many connections are open, and for how many there was no room."""
-        yield Reading(metrics.CONNECTIONS, (), len(self.server_state.connections))
+        handshakes = 0 if self._handshakes is None else len(self._handshakes)
+        open_ = len(self.server_state.connections) + handshakes
+        yield Reading(metrics.CONNECTIONS, (), open_)
         crowd = self.config.crowd
         yield Reading(metrics.TURNED_AWAY, (), 0 if crowd is None else crowd.turned_away)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until stopped."""
         async with asyncio.TaskGroup() as tasks:
-            looking = tasks.create_task(self._look_after())
+            works = [tasks.create_task(self._look_after())]
             try:
-                await super().serve(sockets)
+                if self._handshakes is None:
+                    await super().serve(sockets)
+                else:
+                    taking = [self._handshakes.run(each) for each in sockets or ()]
+                    self._taking = [tasks.create_task(each) for each in taking]
+                    works += self._taking
+                    await super().serve([])
             finally:
-                looking.cancel()
+                for work in works:
+                    work.cancel()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, and end when those that are open have been served."""
+        for taking in self._taking:
+            taking.cancel()
+        await super().shutdown(sockets)
 
     async def _look_after(self) -> None:
         loop = asyncio.get_running_loop()
@@ -68,6 +93,8 @@ class Server(uvicorn.Server):
 
     def look(self, now: float) -> None:
         """End the connections of clients that let us wait for too long, or too much wait for them."""
+        if self._handshakes is not None:
+            self._handshakes.look(now)
         open_ = [each for each in self.server_state.connections if isinstance(each, Connection)]
         for connection in open_:
             connection.check(now, self._stalled_seconds)
@@ -109,14 +136,18 @@ def server(
     grace_seconds: float,
     tls: SSLContext | None = None,
     crowd: Crowd | None = None,
+    refused: Counter[int] | None = None,
 ) -> Server:
     """Return a server for an application, to be run with sockets of our own; without TLS it speaks plain http.
 
-    Connections are counted, and turned away where they are too many, with a crowd only.
+    Connections are counted, and turned away where they are too many, with a crowd only. `refused` counts by
+    status what no application saw.
     """
     return Server(
+        tls,
         BoundedConfig(
             crowd,
+            Counter() if refused is None else refused,
             app,
             loop="none",
             http=Connection,
@@ -130,7 +161,6 @@ def server(
             server_header=False,
             date_header=False,
             backlog=_BACKLOG,
-            ssl_context_factory=None if tls is None else lambda *_: tls,
             timeout_graceful_shutdown=int(grace_seconds) or 1,
-        )
+        ),
     )

@@ -15,6 +15,7 @@ from vmcp.model.document import Document
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc
 from vmcp.protocol.call import Call, Client, Done
+from vmcp.protocol.declared import check_size
 from vmcp.protocol.document import is_object, quote
 from vmcp.protocol.failures import Failure, InvalidParams, SessionRequired, UnknownMethod
 from vmcp.protocol.methods import (
@@ -39,6 +40,11 @@ _LISTS = {
     "resources/list": RESOURCES,
     "resources/templates/list": RESOURCES,
 }
+
+
+# As long as the longest one that a template is matched with; as many as a subscription names.
+_LONGEST_URI = 8192
+_MOST_URIS = 1000
 
 
 class SessionedEndpoint:
@@ -87,11 +93,13 @@ class SessionedEndpoint:
         declared = message.params.get(b'"capabilities"') or b"{}"
         if not is_object(declared):
             raise InvalidParams("The capabilities must be an object.")
+        info = message.params.get(b'"clientInfo"')
+        check_size(declared, info)
         client = Client(
             Era.SESSIONED,
             version,
             declared,
-            message.params.get(b'"clientInfo"'),
+            info,
             request.caller,
             request.view,
             lasting=True,
@@ -173,10 +181,18 @@ class SessionedEndpoint:
 
     async def _subscribe(self, session: Session, params: Document) -> bytes:
         uri = name_of(params, b'"uri"')
+        if len(uri) > _LONGEST_URI:
+            raise InvalidParams(f"The URI may have at most {_LONGEST_URI} characters.")
+        if len(session.uris) >= _MOST_URIS and uri not in session.uris:
+            raise InvalidParams(f"A session may watch at most {_MOST_URIS} resources at once.")
         reader = self._gateway.reader(session.client, uri)
         # Known before the backend answers: the session may end meanwhile.
         session.uris |= {uri}
-        await self._gateway.watchers.join(session, uri, reader)
+        try:
+            await self._gateway.watchers.join(session, uri, reader)
+        except Failure:
+            session.uris -= {uri}
+            raise
         return b"{}"
 
     async def _unsubscribe(self, session: Session, params: Document) -> bytes:

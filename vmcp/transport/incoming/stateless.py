@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.deadline import CallCancelled
-from vmcp.gateway.dispatch import code_of
 from vmcp.gateway.lists import DISCOVER_TTL_MS
 from vmcp.gateway.watchers import digests
 from vmcp.model.document import Document
@@ -14,6 +13,7 @@ from vmcp.model.identity import Caller
 from vmcp.model.inventory import Era
 from vmcp.protocol import jsonrpc, ladder
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
+from vmcp.protocol.declared import check_size
 from vmcp.protocol.document import MalformedJson, quote, split, unquote
 from vmcp.protocol.failures import STATELESS_STATUS, Failure, InvalidRequest, UnknownMethod
 from vmcp.protocol.loglevels import wants
@@ -31,6 +31,7 @@ from vmcp.transport.incoming.asgi import respond
 from vmcp.transport.incoming.keeper import Keeper
 from vmcp.transport.incoming.limits import Refused
 from vmcp.transport.incoming.request import HttpRequest
+from vmcp.transport.incoming.room import SMALL_BODY
 from vmcp.transport.incoming.subscription import Subscription
 
 _NOBODY = Answer(b'{"code":-32603,"message":"The client cannot be asked."}', is_error=True)
@@ -148,6 +149,8 @@ class StatelessEndpoint:
     async def _listen(self, request: HttpRequest, message: jsonrpc.Request) -> None:
         if not request.accepted.stream:
             raise Refused(406, "A subscription is an event stream: send Accept: text/event-stream.")
+        if request.place is not None and request.place.is_large:
+            raise Refused(413, f"A subscription may have at most {SMALL_BODY} bytes.")
         subscription = Subscription(request, self._keeper, message, request.caller)
         if request.place is not None:
             # A stream that waits for news takes nothing of what calls need.
@@ -179,11 +182,13 @@ def _client(meta: Document, request: HttpRequest) -> Client:
         log_level = None if level is None else unquote(level)
     except MalformedJson:
         log_level = None
+    declared, info = meta.get(META_CAPABILITIES) or b"{}", meta.get(META_CLIENT_INFO)
+    check_size(declared, info)
     return Client(
         Era.STATELESS,
         STATELESS_VERSION,
-        meta.get(META_CAPABILITIES) or b"{}",
-        meta.get(META_CLIENT_INFO),
+        declared,
+        info,
         request.caller,
         request.view,
         log_level=log_level,
@@ -192,4 +197,4 @@ def _client(meta: Document, request: HttpRequest) -> Client:
 
 def status_of(done: Done) -> int:
     """Return the HTTP status of an answer that consists of an error alone."""
-    return STATELESS_STATUS.get(code_of(done) or 0, 200)
+    return STATELESS_STATUS.get(jsonrpc.error_code(done.payload) or 0, 200)

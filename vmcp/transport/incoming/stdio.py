@@ -140,9 +140,21 @@ async def serve(
                 end.cancel()
         log.info("stopping", extra={"signal": stop.is_set()})
         endpoint.stop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_STOPPED_SECONDS if stop.is_set() else _LAST_WORDS_SECONDS):
-                await dialogue.quiet()
+        if not await _is_quiet(
+            dialogue, _STOPPED_SECONDS if stop.is_set() else _LAST_WORDS_SECONDS
+        ):
+            endpoint.cut_off()
+            await _is_quiet(dialogue, _LAST_WORDS_SECONDS)
+
+
+async def _is_quiet(dialogue: Dialogue, seconds: float) -> bool:
+    """Wait until all calls have been answered; False where that takes too long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await dialogue.quiet()
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _until(event: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ from vmcp.model.health import Stage, State
 from vmcp.protocol.failures import BackendFailed
 from vmcp.protocol.jsonrpc import Notification
 from vmcp.transport.outgoing import listing
-from vmcp.transport.outgoing.speech import EraContradicted, NoStream, Speech, during
+from vmcp.transport.outgoing.speech import BackendGone, EraContradicted, NoStream, Speech, during
 
 # A stream that held this long was a good one: the next one is opened without a long wait.
 _GOOD_SECONDS = 60.0
@@ -168,7 +168,7 @@ class Attendance:
                 await asyncio.get_running_loop().create_future()
             except BackendFailed as failure:
                 # A balancer that cuts silent streams is no loss of the backend: opening it anew tells.
-                if failure.reason != "ConnectionLost":
+                if failure.reason != "ConnectionLost" or isinstance(failure, BackendGone):
                     raise
             wait = _FIRST_REOPEN if loop.time() - began > _GOOD_SECONDS else wait
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))

@@ -23,7 +23,7 @@ from vmcp.transport.outgoing import answers, compose, relay
 from vmcp.transport.outgoing.identity import OUR_INFO, Ids
 from vmcp.transport.outgoing.noise import Noise
 from vmcp.transport.outgoing.process import LINE_LIMIT
-from vmcp.transport.outgoing.speech import Hear
+from vmcp.transport.outgoing.speech import BackendGone, Hear
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +170,10 @@ class Channel:
             self.pipe.offer(message)
 
     def _lost(self, reason: str) -> BackendFailed:
-        return BackendFailed(self.name, reason, f"{self._why or 'its process is not running'}.")
+        return BackendFailed(self.name, reason, self._reason())
+
+    def _reason(self) -> str:
+        return f"{self._why or 'its process is not running'}."
 
     def cancel(self, identity: bytes) -> None:
         """Tell the process that the answer to a request is not wanted any more."""
@@ -218,8 +221,7 @@ class Channel:
                 await self._gone.wait()
         except TimeoutError:
             return
-        # Not ConnectionLost, after which a stream is opened anew: here there is nothing to open it on.
-        raise self._lost("Unreachable")
+        raise BackendGone(self.name, "ConnectionLost", self._reason())
 
     def lost(self, why: str) -> None:
         """Take note, once, that nothing more comes: whatever is in flight fails."""

@@ -99,7 +99,11 @@ class Link(Channel):
                 for event in parser.feed(chunk):
                     self._take(event)
         except EventTooLarge as error:
-            raise BackendFailed(self.name, "TooLarge", f"{error}.") from None
+            failure = BackendFailed(self.name, "TooLarge", f"{error}.")
+            # Which of the calls it would have answered, nobody knows: with the stream all of them end.
+            for exchange in self._open.values():
+                exchange.fail(failure)
+            raise failure from None
         finally:
             response.close()
 

@@ -32,6 +32,10 @@ class NoStream(Exception):
     """The backend offers no stream on which it would tell of changes."""
 
 
+class BackendGone(BackendFailed):
+    """The one connection on which everything is said has ended: there is nothing to open a stream on."""
+
+
 class EraContradicted(Exception):
     """The backend answers as one of the other era does; the call was not executed.
 

@@ -31,12 +31,15 @@ class _Way(Enum):
     """How a new process is opened: many a server fixes its era by the first request."""
 
     PROBE = "probe"
+    PROBE_AGAIN = "probe again"
     SESSIONED = "sessioned"
     STATELESS = "stateless"
 
 
 # The second and the third are tried, each in a process of its own, where the one before was refused.
 _UNKNOWN = (_Way.PROBE, _Way.SESSIONED, _Way.STATELESS)
+# After a process that ended at the probe: it may die of it, or it was away for a while and speaks both eras.
+_AFTER_LOSS = (_Way.PROBE_AGAIN, _Way.SESSIONED, _Way.STATELESS)
 _SESSIONED = (_Way.SESSIONED, _Way.STATELESS)
 _STATELESS = (_Way.STATELESS, _Way.SESSIONED)
 
@@ -68,6 +71,10 @@ class StdioConnector:
                 except EraContradicted as error:
                     refused = error
                     continue
+                except BackendFailed as failed:
+                    if way is _Way.PROBE_AGAIN and _is_lost(failed):
+                        continue
+                    raise
                 yield speech
                 return
         self._ways = _UNKNOWN
@@ -78,16 +85,17 @@ class StdioConnector:
         try:
             with during(stage):
                 speech = await self._open(way, channel)
-        except BackendFailed:
+        except BackendFailed as failed:
             # Silence or a loss may be its way to refuse what came first: the next attempt asks otherwise.
-            self._ways = _SESSIONED if way is _Way.PROBE else _UNKNOWN
+            unanswered = _AFTER_LOSS if _is_lost(failed) else _SESSIONED
+            self._ways = unanswered if way in (_Way.PROBE, _Way.PROBE_AGAIN) else _UNKNOWN
             raise
         self._ways = _STATELESS if speech.peer.era is Era.STATELESS else _SESSIONED
         return speech
 
     async def _open(self, way: _Way, channel: Channel) -> Speech:
         match way:
-            case _Way.PROBE:
+            case _Way.PROBE | _Way.PROBE_AGAIN:
                 return await self._probed(channel)
             case _Way.SESSIONED:
                 return await self._initialized(channel)
@@ -134,6 +142,10 @@ class StdioConnector:
 
     def _patience(self) -> float:
         return max(_OPEN_SECONDS, self._backend.timeout_seconds)
+
+
+def _is_lost(failed: BackendFailed) -> bool:
+    return failed.reason == "ConnectionLost"
 
 
 async def _answer(exchange: Exchange, seconds: float) -> jsonrpc.Response | None:

@@ -161,6 +161,11 @@ function showNumbers(state) {
   Object.values(told).forEach((text, at) => write(list.children[at].lastChild, text));
 }
 
+function showConfig({ lastError }) {
+  const wrong = lastError?.errors.map((each) => `${each.path || "the file"}: ${each.message}`).join(" ");
+  write(byId("broken"), lastError ? `The config is broken, and the one before stays in force. ${wrong}` : "");
+}
+
 let revision = null;
 let timer = null;
 let isAsking = false;
@@ -175,6 +180,7 @@ async function look() {
     document.title = `${state.name} – vmcp`;
     write(byId("ready"), state.ready ? "● ready" : "○ not ready", `badge ${state.ready ? "good" : "wait"}`);
     write(byId("link"), "Live", "");
+    showConfig(state.config);
     showNumbers(state);
     showBackends(state.backends);
     if (state.revision !== revision) {
