@@ -15,7 +15,6 @@ from vmcp.discovery.choice import Choice
 from vmcp.discovery.documents import Broken, Placed, objects
 from vmcp.discovery.gathered import Gathered, gathered
 from vmcp.latest import Latest
-from vmcp.model.health import PartialFailure
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Contribution
@@ -48,7 +47,6 @@ class ManifestsSource:
         self._files: Mapping[str, _File] = _read(self._seen, {})
         self._unread: str | None = None
         self._contribution = Latest(self._converted())
-        self._warn()
 
     @property
     def contribution(self) -> Latest[Contribution]:
@@ -90,17 +88,9 @@ class ManifestsSource:
                 self._tell()
 
     def _tell(self) -> None:
-        before = self._contribution.value
         if self._contribution.set(self._converted()):
             changed = len(self._converter.converted)
             log.info("the manifests are read anew", extra={"converted": changed})
-        if before.health != self._contribution.value.health:
-            self._warn()
-
-    def _warn(self) -> None:
-        health = self._contribution.value.health
-        if health is not None and health.partial_failure is PartialFailure.FAIL:
-            log.warning("lists fail while a backend is unhealthy: partialFailureMode is fail")
 
     def _converted(self) -> Contribution:
         found = self._gathered()
