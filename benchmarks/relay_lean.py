@@ -10,6 +10,7 @@ import uvicorn
 
 from vmcp.net import url
 from vmcp.net.client import HttpClient
+from vmcp.net.tls import SYSTEM
 
 _TO_BACKEND = {
     *(b"accept", b"content-type"),
@@ -35,7 +36,7 @@ class Relay:
             body += message.get("body", b"")
             more = message.get("more_body", False)
         headers = {k.decode(): v.decode() for k, v in scope["headers"] if k in _TO_BACKEND}
-        answer = await self._client.send(scope["method"], self._url, headers, body, None)
+        answer = await self._client.send(scope["method"], self._url, headers, body, SYSTEM)
         try:
             content = await answer.read(_LIMIT)
         finally:
