@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -167,8 +168,8 @@ async def test_a_path_without_a_backend_or_a_view_is_404_in_words(path: str) -> 
         answer = await caller.send("POST", {}, message, served.url + path)
 
         assert answer.status == 404
-        body = (await answer._response.read()).decode()
-        assert body.startswith("No backend or view has the name in this path")
+        told = json.loads(await answer._response.read())
+        assert told["error"]["message"].startswith("No backend or view has the name in this path")
 
 
 async def test_foreign_websites_learn_nothing_of_the_names() -> None:
