@@ -16,8 +16,6 @@ BIG_CONNECTIONS = 4
 _RATIO_SLACK = 1.5
 _TIME_SLACK = 5.0
 _BESIDE = ("relay", "gateway")
-# Two gateways in one run differ by this much although nothing tells them apart.
-_WATCHED_FLOOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ def observation_verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
             if plain.calls_per_second and watched.calls_per_second:
                 share = watched.calls_per_second / plain.calls_per_second
                 claim = f"{era}: calls per second while {what}, share of the others"
-                yield Verdict(claim, share, 0.9, _WATCHED_FLOOR, at_least=True)
+                yield _share(claim, share, 0.9)
 
 
 def _share(claim: str, value: float, target: float) -> Verdict:

@@ -45,11 +45,11 @@ def test_the_gateway_is_compared_with_the_relay() -> None:
 def test_a_gateway_that_is_watched_is_compared_with_one_that_is_not() -> None:
     watched = [
         Row("gateway-scraped", "stateless", 32, calls_per_second=480),
-        Row("gateway-traced", "stateless", 32, calls_per_second=390),
+        Row("gateway-traced", "stateless", 32, calls_per_second=290),
     ]
     scraped, traced = observation_verdicts([*ROWS, *watched])
 
-    assert (scraped.value, traced.value) == (0.96, 0.78)
+    assert (scraped.value, traced.value) == (0.96, 0.58)
     assert (scraped.meets_target, scraped.meets_floor) == (True, True)
     assert (traced.meets_target, traced.meets_floor) == (False, False)
     assert list(observation_verdicts(ROWS)) == []
