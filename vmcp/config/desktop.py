@@ -268,14 +268,4 @@ def _field(rest: Place) -> Place:
 
 
 def _error(tree: yamltext.Tree, file: str, place: Place, fault: Fault) -> ConfigError:
-    line, column = tree.position(place)
-    return ConfigError(
-        path=path_text(place),
-        message=fault.message,
-        found=fault.found,
-        allowed=fault.allowed,
-        suggestion=fault.suggestion,
-        line=line,
-        column=column,
-        file=file,
-    )
+    return ConfigError.of(fault, path_text(place), tree.position(place), file)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from vmcp.config.faults import Fault
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigError:
@@ -24,6 +26,23 @@ class ConfigError:
     line: int | None = None
     column: int | None = None
     file: str | None = None
+
+    @classmethod
+    def of(
+        cls, fault: Fault, path: str, at: tuple[int | None, int | None], file: str | None = None
+    ) -> ConfigError:
+        """Return the error that a fault is at a path, and at a line and column of the text."""
+        line, column = at
+        return cls(
+            path=path,
+            message=fault.message,
+            found=fault.found,
+            allowed=fault.allowed,
+            suggestion=fault.suggestion,
+            line=line,
+            column=column,
+            file=file,
+        )
 
     def __str__(self) -> str:
         """Write the error in one line and up to three indented ones."""

@@ -104,20 +104,10 @@ def _is_named(backend: Mapping[str, object]) -> bool:
 
 
 def _error(fault: Fault, tree: yamltext.Tree, options: Options) -> ConfigError:
-    path, line, column = path_text(fault.place), None, None
+    path = path_text(fault.place)
     if _is_given(options, fault.place):
-        path += " (command line)"
-    else:
-        line, column = tree.position(fault.place)
-    return ConfigError(
-        path=path,
-        message=fault.message,
-        found=fault.found,
-        allowed=fault.allowed,
-        suggestion=fault.suggestion,
-        line=line,
-        column=column,
-    )
+        return ConfigError.of(fault, f"{path} (command line)", (None, None))
+    return ConfigError.of(fault, path, tree.position(fault.place))
 
 
 def _is_given(options: Options, place: Place) -> bool:
