@@ -31,7 +31,8 @@ CROWD = 1
 _KILL_SECONDS, _RELOAD_SECONDS, _LOOK_SECONDS = 3.0, 2.0, 0.25
 _AWAY_SECONDS = 1.0
 _BACK_SECONDS = 90.0
-_SETTLE_SECONDS = 3.0
+# Longer than an unused connection to a backend is kept.
+_SETTLE_SECONDS = 15.0
 _WELL = frozenset(("healthy",))
 # Sessions that were left are kept for half an hour, so some growth is due.
 _GROWN_BYTES = 12 * 2**20
@@ -50,6 +51,8 @@ class Found:
     samples: list[Sample] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
+    files_before: int = 0
+    files_after: int = 0
     lateness: Lateness = field(default_factory=lambda: Lateness(0.0, 0.0))
     code: int = -1
 
@@ -113,6 +116,7 @@ class Soak:
         await self._traffic(config, warm)
         await self._settled()
         self.found.before = await self._metrics()
+        self.found.files_before = look(self._pid, 0.0).files
         prober.begin()
         looking = asyncio.get_running_loop().create_task(self._look())
         await self._traffic(config, self._seconds - warm)
@@ -121,6 +125,7 @@ class Soak:
         await looking
         await self._settled()
         self.found.after = await self._metrics()
+        self.found.files_after = look(self._pid, self._seconds).files
 
     async def _settled(self) -> None:
         """Wait until all backends are there and nobody does anything."""
@@ -222,7 +227,8 @@ def claims(found: Found) -> list[Claim]:
     return [
         Claim("right answers", f"{answers}", "> 0", answers > 0),
         Claim("wrong or lost answers", f"{faults}", "0", faults == 0),
-        *_flat(found.samples, left),
+        _flat(found.samples, left),
+        _files(found),
         _same(found, "vmcp_requests_in_flight", 0),
         _same(found, "vmcp_calls_parked", 0),
         _same(found, "vmcp_event_loop_tasks", _MORE_TASKS),
@@ -230,30 +236,31 @@ def claims(found: Found) -> list[Claim]:
     ]
 
 
-def _flat(samples: Sequence[Sample], sessions: int) -> list[Claim]:
-    """Compare the last quarter with the first one."""
+def _flat(samples: Sequence[Sample], sessions: int) -> Claim:
+    """Compare the memory of the last quarter with that of the first one."""
     quarter = max(1, len(samples) // 4)
     first, last = samples[:quarter], samples[-quarter:]
     memory = middle([each.resident_bytes for each in last]) - middle(
         [each.resident_bytes for each in first]
     )
-    # How many are open at a time depends on how busy the machine is; what is never closed is there at all times.
-    files = min(each.files for each in last) - min(each.files for each in first)
     due = _GROWN_BYTES + sessions * _SESSION_BYTES
-    return [
-        Claim(
-            "memory, last quarter against first",
-            f"{memory / 2**20:+.1f} MiB",
-            f"<= {due / 2**20:.0f} MiB",
-            memory <= due,
-        ),
-        Claim(
-            "open files, last quarter against first",
-            f"{files:+.0f}",
-            f"<= {_MORE_FILES}",
-            files <= _MORE_FILES,
-        ),
-    ]
+    return Claim(
+        "memory, last quarter against first",
+        f"{memory / 2**20:+.1f} MiB",
+        f"<= {due / 2**20:.0f} MiB",
+        memory <= due,
+    )
+
+
+def _files(found: Found) -> Claim:
+    """Compare what is open when all have left: how many are open under load depends on how busy the machine is."""
+    most = found.files_before + _MORE_FILES
+    return Claim(
+        "open files when all have left",
+        f"{found.files_after}",
+        f"<= {most}",
+        found.files_after <= most,
+    )
 
 
 def _same(found: Found, metric: str, more: int) -> Claim:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.soak.gauges import Lateness, Sample
 from tests.soak.run import Found, Soak, claims, shown
 
@@ -36,19 +34,26 @@ def test_a_calm_run_holds() -> None:
     assert failing(calm()) == []
 
 
-@pytest.mark.parametrize(
-    ("what", "sample"),
-    [
-        ("memory, last quarter against first", Sample(9.0, 200 * MEGABYTE, 30)),
-        ("open files, last quarter against first", Sample(9.0, 100 * MEGABYTE, 90)),
-    ],
-)
-def test_what_grows_is_told(what: str, sample: Sample) -> None:
+def test_memory_that_grows_is_told() -> None:
     found = calm()
-    found.samples += [sample] * 4
+    found.samples += [Sample(9.0, 200 * MEGABYTE, 30)] * 4
 
-    assert failing(found) == [what]
-    assert f"FAIL {what}" in shown(found, 8)
+    assert failing(found) == ["memory, last quarter against first"]
+    assert "FAIL memory, last quarter against first" in shown(found, 8)
+
+
+def test_files_that_stay_open_are_told() -> None:
+    found = calm()
+    found.files_before, found.files_after = 34, 43
+
+    assert failing(found) == ["open files when all have left"]
+
+
+def test_files_that_are_open_under_load_are_no_fault() -> None:
+    found = calm()
+    found.samples += [Sample(9.0, 100 * MEGABYTE, 90)] * 4
+
+    assert failing(found) == []
 
 
 def test_one_wrong_answer_is_told_with_what_it_was() -> None:
