@@ -19,6 +19,7 @@ from tests.support.gateways import Served, gateway_of
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.waiting import moment, until
 from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder as FolderChoice
 from vmcp.discovery.manifests import ManifestsSource
 from vmcp.discovery.reload import LiveConfig
 
@@ -73,9 +74,9 @@ class Folder:
 
     def source(self, **chosen: Any) -> Callable[[LiveConfig], list[ManifestsSource]]:
         """Return what makes the source of the folder."""
-        usual = {"gateway": None, "group": None, "namespace": None, "allows_loopback": True}
-        choice = Choice(self.path, **{**usual, **chosen})
-        return lambda live: [ManifestsSource(choice, live.loaded)]
+        usual: Json = {"gateway": None, "group": None, "namespace": None, "allows_loopback": True}
+        folder = FolderChoice(self.path, Choice(**{**usual, **chosen}))
+        return lambda live: [ManifestsSource(folder, live.loaded)]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from vmcp.cli.folders import snapshot
 from vmcp.cli.output import TableFormat
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.load import Loaded, Sources
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder
 from vmcp.model.auth import AuthDecision, AuthSpec, BearerToken, HeaderInjection, NoAuth
 from vmcp.model.backend import Backend, Endpoint, HttpEndpoint, StdioEndpoint
 from vmcp.model.inventory import Inventory
@@ -28,7 +28,7 @@ FARED = ("name", "era", "version", "tools", "prompts", "resources", "templates",
 _PLAIN = re.compile(r"[a-z._-]{0,20}|v[0-9]{1,3}")
 
 
-def check(sources: Sources, printed: TableFormat, load: Load, chosen: Choice | None) -> None:
+def check(sources: Sources, printed: TableFormat, load: Load, chosen: Folder | None) -> None:
     """Check a config and a folder alone and print their backends; raise Stop if something is wrong."""
     found = snapshot(chosen, _loaded(sources, printed, load))
     decided = {} if chosen is None else found.decisions
@@ -40,7 +40,7 @@ def check(sources: Sources, printed: TableFormat, load: Load, chosen: Choice | N
     _report(sources, columns, facts, found.problems, printed)
 
 
-def _object(backend: Backend, chosen: Choice | None) -> Facts:
+def _object(backend: Backend, chosen: Folder | None) -> Facts:
     return {} if chosen is None else {"object": str(backend.key)}
 
 
@@ -53,7 +53,7 @@ def _decision(decision: AuthDecision | None) -> Facts:
 
 
 def check_live(
-    sources: Sources, seconds: float, printed: TableFormat, load: Load, chosen: Choice | None
+    sources: Sources, seconds: float, printed: TableFormat, load: Load, chosen: Folder | None
 ) -> None:
     """Connect to all backends and print what they offer; raise Stop if something is wrong."""
     from vmcp.cli.surveying import surveyed

@@ -14,7 +14,7 @@ from vmcp.cli.output import TextFormat
 from vmcp.cli.stop import ExitCode, Stop
 
 if TYPE_CHECKING:
-    from vmcp.discovery.choice import Choice
+    from vmcp.discovery.choice import Folder as Chosen
 
 LIVE_SECONDS = 15.0
 
@@ -70,7 +70,7 @@ def diff(  # noqa: PLR0913 (each option is one)
     """
     from vmcp.cli import differing
 
-    def chosen(path: Path) -> Choice:
+    def chosen(path: Path) -> Chosen:
         made = folder.choice(path, name, group, namespace, allows_loopback=allow_loopback_backends)
         assert made is not None
         return made

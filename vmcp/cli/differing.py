@@ -12,7 +12,7 @@ from vmcp.cli.folders import snapshot
 from vmcp.cli.output import TextFormat
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.load import load_all
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder
 from vmcp.gateway.status import shown_auth
 from vmcp.model.backend import Backend
 from vmcp.model.fingerprint import fingerprint
@@ -50,9 +50,9 @@ class Difference:
         return any(asdict(self).values())
 
 
-def of_folder(chosen: Choice, config: Path | None, live_seconds: float | None) -> Side:
+def of_folder(chosen: Folder, config: Path | None, live_seconds: float | None) -> Side:
     """Return what a folder asks for; raise Stop where it or the config cannot be read."""
-    named = configuration.sources(config, None, folder=chosen.folder)
+    named = configuration.sources(config, None, folder=chosen.path)
     loaded = configuration.read_all(named, load_all)
     found = snapshot(chosen, loaded)
     tools = None

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmcp.cli.stop import ExitCode, Stop
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Choice, Folder
 
 Manifests = Annotated[
     Path | None,
@@ -58,7 +58,7 @@ def choice(
     namespace: str | None,
     *,
     allows_loopback: bool,
-) -> Choice | None:
+) -> Folder | None:
     """Return what the options choose, None without a folder; raise Stop where they do not go together."""
     if folder is None:
         if (gateway, group, namespace) != (None, None, None) or allows_loopback:
@@ -71,4 +71,4 @@ def choice(
         raise Stop("--name and --group do not go together.", ExitCode.USAGE)
     if not folder.is_dir():
         raise Stop(f"{folder} is no folder.", ExitCode.USAGE)
-    return Choice(folder, gateway, group, namespace, allows_loopback)
+    return Folder(folder, Choice(gateway, group, namespace, allows_loopback))

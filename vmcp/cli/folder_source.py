@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from vmcp.cli.stop import ExitCode, Stop
 from vmcp.config.load import Loaded
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder
 from vmcp.discovery.manifests import ManifestsSource
 from vmcp.latest import Latest
 
 
-def source(chosen: Choice, loaded: Latest[Loaded]) -> ManifestsSource:
+def source(chosen: Folder, loaded: Latest[Loaded]) -> ManifestsSource:
     """Return the source of a folder; raise Stop where it cannot be read."""
     try:
         return ManifestsSource(chosen, loaded)
     except OSError as error:
-        raise Stop(f"{chosen.folder} cannot be read: {error.strerror}.", ExitCode.USAGE) from None
+        raise Stop(f"{chosen.path} cannot be read: {error.strerror}.", ExitCode.USAGE) from None

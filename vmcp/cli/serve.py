@@ -19,7 +19,7 @@ from vmcp.cli.folder import GatewayName, Group, Loopback, Manifests, Namespace
 from vmcp.cli.stop import ExitCode, Stop
 
 if TYPE_CHECKING:
-    from vmcp.discovery.choice import Choice
+    from vmcp.discovery.choice import Folder
     from vmcp.discovery.reload import LiveConfig
     from vmcp.discovery.source import Source
 
@@ -137,7 +137,7 @@ def serve(  # noqa: PLR0913 (each option is one)
         raise Stop(str(error), ExitCode.FAILED) from None
 
 
-def _others(chosen: Choice | None, live: LiveConfig) -> Sequence[Source]:
+def _others(chosen: Folder | None, live: LiveConfig) -> Sequence[Source]:
     """Return the sources beside the config."""
     if chosen is None:
         return ()

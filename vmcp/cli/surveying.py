@@ -10,11 +10,11 @@ from vmcp.assembly import Survey, survey
 from vmcp.cli.folders import sources
 from vmcp.clock import SystemClock
 from vmcp.config.load import Loaded
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder
 from vmcp.discovery.reload import LiveConfig
 
 
-def surveyed(loaded: Loaded, seconds: float, chosen: Choice | None = None) -> Survey:
+def surveyed(loaded: Loaded, seconds: float, chosen: Folder | None = None) -> Survey:
     """Return what there is within a time; the log stays silent, for the commands tell what goes wrong."""
     live = LiveConfig(lambda: loaded, loaded, SystemClock())
     logging.lastResort = logging.NullHandler()

@@ -8,7 +8,7 @@ from vmcp.config import headers, pem
 from vmcp.crd.specs.headers import HeaderForward
 from vmcp.crd.specs.references import CABundleRef
 from vmcp.crd.unfit import Unfit, secret_value
-from vmcp.crd.world import World
+from vmcp.crd.world import CONFIG_MAP, World
 from vmcp.model.auth import AuthSpec, BearerToken, HeaderInjection
 from vmcp.model.secret import Secret
 
@@ -84,6 +84,8 @@ def bundle(world: World, ref: CABundleRef | None) -> str | Unfit | None:
         )
     key = named.key or DEFAULT_BUNDLE_KEY
     found = world.config_map(named.name)
+    if (why := world.hidden(CONFIG_MAP, named.name)) is not None:
+        return Unfit("CABundleUnreadable", f"{where} names ConfigMap '{named.name}', which {why}")
     if found is None:
         return Unfit(
             "CABundleNotFound",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from vmcp.config.faults import Fault, path_text
-from vmcp.crd.world import World
+from vmcp.crd.world import SECRET, World
 from vmcp.model.secret import Secret
 
 
@@ -34,6 +34,8 @@ def secret_value(
 ) -> Secret | Unfit:
     """Return the text that a key of a Secret holds; `where` names who refers to it."""
     found = world.secret(name)
+    if (why := world.hidden(SECRET, name)) is not None:
+        return Unfit("SecretUnreadable", f"{where} names Secret '{name}', which {why}")
     if found is None:
         return Unfit(
             "SecretNotFound",

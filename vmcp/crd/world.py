@@ -72,7 +72,16 @@ class ConfigMapObject:
     values: Mapping[str, str | None] = field(repr=False)
 
 
-Thing = Resource | SecretObject | ConfigMapObject
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A Secret or a ConfigMap that cannot be read, and why; whether it exists is not known."""
+
+    key: ObjectKey
+    version: str
+    why: str
+
+
+Thing = Resource | SecretObject | ConfigMapObject | Hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,11 @@ class World:
         """Return a ConfigMap, None where there is none."""
         found = self.things.get(self.key(CONFIG_MAP, name))
         return found if isinstance(found, ConfigMapObject) else None
+
+    def hidden(self, kind: str, name: str) -> str | None:
+        """Return why a Secret or a ConfigMap cannot be read, None where it can or does not exist."""
+        found = self.things.get(self.key(kind, name))
+        return found.why if isinstance(found, Hidden) else None
 
     def of_kind(self, kind: str) -> Iterator[Resource]:
         """Yield the custom resources of a kind by name."""

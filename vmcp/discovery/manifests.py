@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from vmcp.config.load import Loaded
 from vmcp.crd.convert import Converter
-from vmcp.crd.scope import Scope
 from vmcp.crd.world import GATEWAY
-from vmcp.discovery.choice import Choice
+from vmcp.discovery.choice import Folder, scope
 from vmcp.discovery.documents import Broken, Placed, objects
 from vmcp.discovery.gathered import Gathered, gathered
 from vmcp.latest import Latest
@@ -38,12 +37,12 @@ class _File:
 class ManifestsSource:
     """Contributes what the objects of a folder say; raise OSError where there is no such folder."""
 
-    def __init__(self, choice: Choice, loaded: Latest[Loaded]) -> None:
-        self._choice = choice
+    def __init__(self, folder: Folder, loaded: Latest[Loaded]) -> None:
+        self._path, self._choice = folder.path, folder.choice
         self._loaded = loaded
-        self._scope = _scope(choice, loaded.value)
+        self._scope = scope(folder.choice, loaded.value, NAME, has_operator=False)
         self._converter = Converter(self._scope)
-        self._seen = texts(choice.folder, ENDINGS)
+        self._seen = texts(folder.path, ENDINGS)
         self._files: Mapping[str, _File] = _read(self._seen, {})
         self._unread: str | None = None
         self._contribution = Latest(self._converted())
@@ -55,7 +54,7 @@ class ManifestsSource:
 
     async def run(self) -> None:
         """Follow the folder and the config until cancelled."""
-        watch = FolderWatch(self._choice.folder, ENDINGS)
+        watch = FolderWatch(self._path, ENDINGS)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(watch.run())
             tasks.create_task(self._follow_folder(watch))
@@ -76,15 +75,15 @@ class ManifestsSource:
         """Keep what the folder held until it is back."""
         if self._unread is None:
             self._unread = error.strerror or type(error).__name__
-            log.error("the folder cannot be read", extra={"folder": str(self._choice.folder)})
+            log.error("the folder cannot be read", extra={"folder": str(self._path)})
             self._tell()
         await watch.pause()
 
     async def _follow_config(self) -> None:
         async for loaded in self._loaded.changes():
-            scope = _scope(self._choice, loaded)
-            if scope != self._scope:
-                self._scope, self._converter = scope, Converter(scope)
+            now = scope(self._choice, loaded, NAME, has_operator=False)
+            if now != self._scope:
+                self._scope, self._converter = now, Converter(now)
                 self._tell()
 
     def _tell(self) -> None:
@@ -122,23 +121,8 @@ class ManifestsSource:
         }
         if self._unread is not None:
             message = f"It cannot be read: {self._unread}. What it held before stays in force."
-            found.add(
-                Problem(ObjectKey("Folder", str(self._choice.folder)), "FolderUnreadable", message)
-            )
+            found.add(Problem(ObjectKey("Folder", str(self._path)), "FolderUnreadable", message))
         return found
-
-
-def _scope(choice: Choice, loaded: Loaded) -> Scope:
-    config = loaded.config
-    return Scope(
-        source=NAME,
-        gateway=choice.gateway,
-        group=choice.group,
-        has_operator=False,
-        allows_loopback=choice.allows_loopback,
-        timeout_seconds=config.operational.timeouts.default,
-        passthrough=tuple(sorted({name.lower() for name in config.passthrough_headers})),
-    )
 
 
 def _read(found: Texts, before: Mapping[str, _File]) -> Mapping[str, _File]:
