@@ -72,6 +72,7 @@ async def running(
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
     parked = ParkedCalls()
+    sources: tuple[Source, ...] = (StaticSource(live.loaded), *others)
     gateway = Gateway(
         pseudonym=pseudonym,
         loading=live.loading,
@@ -84,8 +85,8 @@ async def running(
         parked=parked,
         dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
         readiness=Readiness(registry.snapshot, inventories.health.table),
+        sources=sources,
     )
-    sources: tuple[Source, ...] = (StaticSource(live.loaded), *others)
     try:
         async with asyncio.TaskGroup() as tasks:
             works = [

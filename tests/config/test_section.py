@@ -55,12 +55,6 @@ def test_a_key_that_is_known_and_not_implemented_is_refused(text: str, path: str
             "'oidc'",
             "anonymous, api_key",
         ),
-        (
-            f"{BOTH}outgoingAuth: {{source: discovered}}",
-            "outgoingAuth.source",
-            "'discovered'",
-            "inline",
-        ),
         *(
             (
                 f"{BOTH}outgoingAuth: {{default: {{type: {kind}}}}}",

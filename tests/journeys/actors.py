@@ -245,6 +245,7 @@ class World:
             parked=parked,
             dispatch=Dispatch(views, pool, seal, parked, Tasks(clock)),
             readiness=Readiness(registry.snapshot, self.inventories.health.table),
+            sources=(),
         )
         self.keeper = Keeper(clock)
         self.endpoint = Endpoint(self.gateway, Latest(AT_LOOPBACK), self.keeper)

@@ -29,11 +29,20 @@ def sources(
     mcp_json: Sequence[Path] | None,
     options: Options = MappingProxyType({}),
     folder: Path | None = None,
+    namespace: str | None = None,
 ) -> Sources:
-    """Return what the options name; without any there is the usual config file."""
-    is_any = config is not None or mcp_json or folder is not None
+    """Return what the options name, a namespace of a cluster among them; without any the usual config file."""
     elsewhere = () if folder is None else (str(folder),)
-    return Sources(config if is_any else DEFAULT_FILE, tuple(mcp_json or ()), options, elsewhere)
+    if namespace is not None:
+        elsewhere = (f"namespace {namespace}",)
+    is_any = config is not None or mcp_json or elsewhere
+    return Sources(
+        config if is_any else DEFAULT_FILE,
+        tuple(mcp_json or ()),
+        options,
+        elsewhere,
+        is_discovered=namespace is not None,
+    )
 
 
 def read_all(named: Sources, load: Load) -> Loaded:

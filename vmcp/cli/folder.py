@@ -23,7 +23,7 @@ GatewayName = Annotated[
     typer.Option(
         "--name",
         metavar="NAME",
-        help="With --manifests: this VirtualMCPServer, where there are several.",
+        help="With --kubernetes or --manifests: this VirtualMCPServer.",
     ),
 ]
 Group = Annotated[
@@ -31,7 +31,7 @@ Group = Annotated[
     typer.Option(
         "--group",
         metavar="NAME",
-        help="With --manifests: all members of this MCPGroup, on no VirtualMCPServer's terms.",
+        help="With --kubernetes or --manifests: all members of this MCPGroup, on no VirtualMCPServer's terms.",
     ),
 ]
 Namespace = Annotated[
@@ -39,14 +39,14 @@ Namespace = Annotated[
     typer.Option(
         "--namespace",
         metavar="NAME",
-        help="With --manifests: the objects of this namespace, where there are several.",
+        help="With --kubernetes or --manifests: the objects of this namespace.",
     ),
 ]
 Loopback = Annotated[
     bool,
     typer.Option(
         "--allow-loopback-backends",
-        help="With --manifests: dial a spec.remoteUrl on this machine too; for tests and laptops.",
+        help="With --kubernetes or --manifests: dial a spec.remoteUrl on this machine too; for tests and laptops.",
     ),
 ]
 
@@ -63,7 +63,7 @@ def choice(
     if folder is None:
         if (gateway, group, namespace) != (None, None, None) or allows_loopback:
             raise Stop(
-                "--name, --group, --namespace and --allow-loopback-backends go with --manifests.",
+                "--name, --group, --namespace and --allow-loopback-backends go with --kubernetes or --manifests.",
                 ExitCode.USAGE,
             )
         return None

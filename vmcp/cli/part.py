@@ -13,11 +13,12 @@ from vmcp.model.view import WHOLE, NamedView, OneBackend, View
 
 
 def part(loaded: Loaded, backend: str | None, view: str | None, others: Sequence[Source]) -> View:
-    """Return the part that an option names; raise Stop where neither the config nor another source has it."""
+    """Return the part that an option names; raise Stop where it is known that neither config nor source has it."""
     found = contribution(loaded)
     if backend is not None:
         all_of_them = (found, *(other.contribution.value for other in others))
-        _check("backend", backend, (each.name for one in all_of_them for each in one.backends))
+        if all(one.is_known for one in all_of_them):
+            _check("backend", backend, (each.name for one in all_of_them for each in one.backends))
         return OneBackend(backend)
     if view is not None:
         _check("view", view, (each.name for each in found.views or ()))

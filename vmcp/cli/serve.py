@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmcp.cli import folder, output
+from vmcp.cli import cluster, folder, output
+from vmcp.cli.cluster import Context, Kubernetes
 from vmcp.cli.files import AnyConfigFile, Insecure, McpJson
 from vmcp.cli.folder import GatewayName, Group, Loopback, Manifests, Namespace
 from vmcp.cli.stop import ExitCode, Stop
 
 if TYPE_CHECKING:
     from vmcp.discovery.choice import Folder
+    from vmcp.discovery.kubernetes import Place
     from vmcp.discovery.reload import LiveConfig
     from vmcp.discovery.source import Source
 
@@ -69,6 +71,8 @@ def serve(  # noqa: PLR0913 (each option is one)
     *,
     config: AnyConfigFile = None,
     mcp_json: McpJson = None,
+    kubernetes: Kubernetes = False,
+    context: Context = None,
     manifests: Manifests = None,
     name: GatewayName = None,
     group: Group = None,
@@ -85,7 +89,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     log_level: Level = None,
     log_format: Shape = LogFormat.AUTO,
 ) -> None:
-    """Serve all backends of a config file, or of a folder of manifests, at one URL, until it is stopped."""
+    """Serve all backends of a config file, a folder of manifests or a cluster at one URL, until it is stopped."""
     if stdio and (ui or (host, port, ops_port) != (None, None, None)):
         raise Stop(
             "With --stdio nothing listens: leave out --host, --port, --ops-port and --ui.",
@@ -96,9 +100,17 @@ def serve(  # noqa: PLR0913 (each option is one)
             "--backend or --view goes with --stdio; over HTTP each has a path of its own.",
             ExitCode.USAGE,
         )
-    chosen = folder.choice(
-        manifests, name, group, namespace, allows_loopback=allow_loopback_backends
-    )
+    place = chosen = None
+    if kubernetes:
+        if manifests is not None:
+            raise Stop("--kubernetes and --manifests do not go together.", ExitCode.USAGE)
+        place = cluster.place(name, group, namespace, allows_loopback=allow_loopback_backends)
+    else:
+        if context is not None:
+            raise Stop("--context goes with --kubernetes.", ExitCode.USAGE)
+        chosen = folder.choice(
+            manifests, name, group, namespace, allows_loopback=allow_loopback_backends
+        )
     with _uncollected():
         from vmcp.cli import configuration
 
@@ -108,7 +120,9 @@ def serve(  # noqa: PLR0913 (each option is one)
     }
     # What nobody can connect to lets nobody in.
     load = configuration.loading(may_be_exposed=stdio or insecure_anonymous)
-    sources = configuration.sources(config, mcp_json, options, manifests)
+    sources = configuration.sources(
+        config, mcp_json, options, manifests, None if place is None else place.namespace
+    )
     loaded = configuration.read_all(sources, load)
     with _uncollected():
         import uvloop
@@ -119,7 +133,7 @@ def serve(  # noqa: PLR0913 (each option is one)
         from vmcp.errors import CannotListen, ExtraMissing
 
     live = LiveConfig(partial(load, sources, os.environ), loaded, SystemClock())
-    others = _others(chosen, live)
+    others = _in_folder(chosen, live) if place is None else _in_cluster(place, context, live)
     if stdio:
         from vmcp.cli.part import part
         from vmcp.transport.incoming.stdio import own_streams
@@ -137,8 +151,20 @@ def serve(  # noqa: PLR0913 (each option is one)
         raise Stop(str(error), ExitCode.FAILED) from None
 
 
-def _others(chosen: Folder | None, live: LiveConfig) -> Sequence[Source]:
-    """Return the sources beside the config."""
+def _in_cluster(place: Place, context: str | None, live: LiveConfig) -> Sequence[Source]:
+    """Return the source of a namespace."""
+    from vmcp.clock import SystemClock
+    from vmcp.discovery.kubernetes import KubernetesSource
+    from vmcp.kube.client import ApiServer
+    from vmcp.kube.pace import PACE
+
+    clock = SystemClock()
+    server = ApiServer(cluster.login(context), clock)
+    return (KubernetesSource(server, place, live.loaded, clock=clock, pace=PACE),)
+
+
+def _in_folder(chosen: Folder | None, live: LiveConfig) -> Sequence[Source]:
+    """Return the source of a folder, if there is one."""
     if chosen is None:
         return ()
     from vmcp.cli.folder_source import source

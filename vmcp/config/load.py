@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -89,13 +89,15 @@ class Sources:
     """What a config is made of: the config file, JSON files of desktop clients, and what stands in for keys.
 
     Without a config file there are the servers of the others alone. `elsewhere` names where backends come from
-    that are no part of the config, such as a folder of manifests: a config file may then lack `backends`.
+    that are no part of the config, such as a folder of manifests: a config file may then lack `backends`. Those of
+    a cluster are `discovered` with their auth, so that the file cannot ask for the contrary.
     """
 
     file: Path | None
     desktop: tuple[Path, ...] = ()
     options: Options = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
+    is_discovered: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,9 +166,30 @@ def _config(sources: Sources, outside: _Outside, name: str) -> Config:
         )
     except ConfigInvalid as invalid:
         wrong = [*invalid.errors, *wrong]
+    else:
+        wrong += _wrong_source(config, sources)
     if wrong:
         raise ConfigInvalid(name, wrong)
     return config
+
+
+def _wrong_source(config: Config, sources: Sources) -> Iterator[ConfigError]:
+    """Yield why strategies cannot be where the file says that they are."""
+    settings = config.outgoing_auth
+    is_stated = "source" in settings.model_fields_set
+    if settings.source == "discovered" and not sources.elsewhere:
+        why, hint = (
+            "There are no custom resources to discover it in.",
+            ("Start with --kubernetes or --manifests, or delete it."),
+        )
+    elif is_stated and settings.source == "inline" and sources.is_discovered:
+        why, hint = (
+            "With --kubernetes it is discovered: the custom resources say it.",
+            ("Delete it here; spec.outgoingAuth.source of the VirtualMCPServer may be inline."),
+        )
+    else:
+        return
+    yield ConfigError("outgoingAuth.source", why, found=repr(settings.source), suggestion=hint)
 
 
 class _Unfound(Unreadable):

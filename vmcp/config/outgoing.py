@@ -22,9 +22,8 @@ from vmcp.config.section import Section
 from vmcp.config.values import HeaderName, choice
 from vmcp.model.secret import Secret
 
-StrategySource = Literal["inline"]
+StrategySource = Literal["inline", "discovered"]
 StrategyType = Literal["unauthenticated", "header_injection", "bearer_token"]
-LATER_SOURCES = ("discovered",)
 LATER_STRATEGIES = (
     "token_exchange",
     "upstream_inject",
@@ -119,8 +118,12 @@ class StrategySettings(Section):
 class OutgoingAuthSettings(Section):
     """The credentials that backends get; a client's own credentials never reach them."""
 
-    source: Annotated[StrategySource, choice(StrategySource, later=LATER_SOURCES)] = Field(
-        default="inline", description="Where the strategies are written: here."
+    source: Annotated[StrategySource, choice(StrategySource)] = Field(
+        default="inline",
+        description=(
+            "Where the strategies are written: `inline` is here, `discovered` in custom resources, "
+            "which is what holds with `--kubernetes` and `--manifests`."
+        ),
     )
     default: StrategySettings | None = Field(
         default=None,

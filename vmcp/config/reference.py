@@ -12,7 +12,7 @@ from vmcp.config.headers import RESERVED_TEXT
 from vmcp.config.incoming import LATER_INCOMING_TYPES
 from vmcp.config.keysfile import MAX_KEYS, MAX_KEYS_BYTES
 from vmcp.config.load import MAX_BUNDLE_BYTES, MAX_CONFIG_BYTES, MAX_SECRET_BYTES
-from vmcp.config.outgoing import LATER_SOURCES, LATER_STRATEGIES
+from vmcp.config.outgoing import LATER_STRATEGIES
 from vmcp.config.schema import Config, json_schema
 from vmcp.config.section import Section
 from vmcp.config.yamltext import MAX_DEPTH, MAX_VALUES
@@ -74,7 +74,6 @@ _BOUNDS = (
 
 _LATER_VALUES = (
     ("`incomingAuth.type`", LATER_INCOMING_TYPES),
-    ("`outgoingAuth.source`", LATER_SOURCES),
     ("`type` of a strategy", LATER_STRATEGIES),
 )
 

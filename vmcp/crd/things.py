@@ -89,11 +89,13 @@ def _texts(manifest: Manifest) -> Mapping[str, str | None]:
 
 
 def _decoded(value: object) -> str | None:
-    if not isinstance(value, str):
+    # Who watches Secrets hides what they hold at once.
+    text = value.reveal() if isinstance(value, Secret) else value
+    if not isinstance(text, str):
         return None
     try:
         # The API server takes line breaks within. What is no base64, or no UTF-8, is a ValueError.
-        return b64decode("".join(value.split()), validate=True).decode()
+        return b64decode("".join(text.split()), validate=True).decode()
     except ValueError:
         return None
 

@@ -52,6 +52,18 @@ class ManifestsSource:
         """The cell that holds what the folder says."""
         return self._contribution
 
+    def told(self) -> Mapping[str, object]:
+        """Return which folder is followed, and how much of it can be read."""
+        broken = sorted(name for name, file in self._files.items() if file.broken is not None)
+        return {
+            "source": NAME,
+            "folder": str(self._path),
+            "files": len(self._files),
+            "inSync": self._unread is None and not broken,
+            "broken": broken,
+            "backends": len(self._contribution.value.backends),
+        }
+
     async def run(self) -> None:
         """Follow the folder and the config until cancelled."""
         watch = FolderWatch(self._path, ENDINGS)

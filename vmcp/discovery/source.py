@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from vmcp.latest import Latest
@@ -14,6 +15,10 @@ class Source(Protocol):
     @property
     def contribution(self) -> Latest[Contribution]:
         """The cell that holds what the source knows now; it holds a value from the start."""
+        ...
+
+    def told(self) -> Mapping[str, object]:
+        """Return what operators are told of the source, as JSON; `source` is its name."""
         ...
 
     async def run(self) -> None:

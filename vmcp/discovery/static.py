@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 from urllib.parse import urlsplit
 
@@ -45,6 +46,10 @@ class StaticSource:
     def contribution(self) -> Latest[Contribution]:
         """The cell that holds what the file says."""
         return self._contribution
+
+    def told(self) -> Mapping[str, object]:
+        """Return what operators are told; how the config was read is told elsewhere."""
+        return {"source": NAME, "backends": len(self._contribution.value.backends)}
 
     async def run(self) -> None:
         """Follow the config until cancelled."""

@@ -14,7 +14,7 @@ from vmcp.gateway.inventories import Inventories
 from vmcp.gateway.lag import Lag
 from vmcp.gateway.parked import ParkedCalls
 from vmcp.gateway.pool import Pool
-from vmcp.gateway.ports import BackendClient
+from vmcp.gateway.ports import BackendClient, Telling
 from vmcp.gateway.readiness import Readiness
 from vmcp.gateway.registry import Registry
 from vmcp.gateway.sessions import Sessions
@@ -49,6 +49,7 @@ class Gateway:
     parked: ParkedCalls
     dispatch: Dispatch
     readiness: Readiness
+    sources: tuple[Telling, ...]
     refused: Counter[int] = field(default_factory=Counter)
     lag: Lag = field(default_factory=Lag)
     accounts: Accounts = field(default_factory=Accounts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from vmcp.gateway.deadline import Deadline
@@ -12,6 +13,14 @@ from vmcp.model.inventory import Inventory
 from vmcp.model.keys import ObjectKey
 from vmcp.protocol.call import Answer, Ask, Call, Client, Done, Note
 from vmcp.protocol.failures import BackendFailed
+
+
+class Telling(Protocol):
+    """Where backends come from, as far as operators are told."""
+
+    def told(self) -> Mapping[str, object]:
+        """Return how it is, as JSON; `source` is its name."""
+        ...
 
 
 class Reply(Protocol):

@@ -1,4 +1,4 @@
-"""Whether the gateway may be sent traffic: after the first round of lists, and until it is told to stop."""
+"""Whether the gateway may be sent traffic: after the first round of lists of what the sources know first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class Readiness:
         await self._reached.wait()
 
     async def run(self, catalog: Latest[Catalog]) -> None:
-        """Become ready when the catalog shows the first round."""
+        """Become ready when the catalog shows the first round of what the sources knew first."""
+        async for snapshot in self._snapshot.changes():
+            if snapshot.is_known:
+                break
         try:
             async with asyncio.timeout(_LONGEST_WAIT):
                 await self._first_round()

@@ -29,6 +29,7 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
         next((one.views for one in sources if one.views is not None), ()),
         decisions=decisions,
         closed=next((one.closed for one in sources if one.closed is not None), None),
+        is_known=all(one.is_known for one in sources),
     )
 
 
@@ -49,7 +50,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._contributions: dict[str, Contribution] = {}
-        self.snapshot = Latest(Snapshot())
+        self.snapshot = Latest(Snapshot(is_known=False))
 
     async def follow(self, contributions: Latest[Contribution]) -> None:
         """Take what a source contributes, now and whenever it changes, until cancelled."""

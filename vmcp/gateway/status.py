@@ -48,6 +48,7 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "closed": snapshot.closed and _problem(snapshot.closed),
         "sessions": len(gateway.sessions),
         "config": loaded(loading),
+        "sources": [each.told() for each in gateway.sources],
         "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
         "views": [*_views(gateway.views)],
         "backends": [

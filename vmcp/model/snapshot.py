@@ -20,6 +20,7 @@ class Contribution:
 
     `own_tools` are rules that belong to backends themselves, by public name: they come before those of `rules`.
     `decisions` tells who decided on the auth of a backend. `closed` is why nobody may be served at all.
+    `is_known` is false until the source knows its state for the first time.
     """
 
     source: str
@@ -31,6 +32,7 @@ class Contribution:
     own_tools: Mapping[str, ToolRules] = field(default_factory=dict)
     decisions: Mapping[ObjectKey, AuthDecision] = field(default_factory=dict)
     closed: Problem | None = None
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Snapshot:
     views: tuple[ViewRules, ...] = ()
     decisions: Mapping[ObjectKey, AuthDecision] = field(default_factory=dict)
     closed: Problem | None = None
+    is_known: bool = True
 
     def by_key(self) -> dict[ObjectKey, Backend]:
         """Return the backends by their keys."""

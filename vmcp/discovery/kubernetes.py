@@ -1,0 +1,284 @@
+"""The Kubernetes source: what the objects of one namespace say, followed while they change."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from vmcp.clock import Clock
+from vmcp.config.load import Loaded
+from vmcp.crd.convert import Converter
+from vmcp.crd.kinds import GROUP as API_GROUP
+from vmcp.crd.kinds import KIND_OF, VERSIONS
+from vmcp.crd.things import KINDS, thing
+from vmcp.crd.world import CONFIG_MAP, GATEWAY, PROXY, SECRET, SERVER, Hidden, Thing, World
+from vmcp.discovery.choice import Choice, scope
+from vmcp.kube.client import ApiServer
+from vmcp.kube.pace import Pace
+from vmcp.kube.resource import CONFIG_MAPS, SECRETS, Key, Resource
+from vmcp.kube.sync import Phase, Sync
+from vmcp.kube.trimming import config_map, keeping, secret
+from vmcp.kube.watches import Watches
+from vmcp.latest import Latest
+from vmcp.model.keys import ObjectKey
+from vmcp.model.problem import Problem
+from vmcp.model.snapshot import Contribution
+
+log = logging.getLogger(__name__)
+
+NAME = "kubernetes"
+# Kinds that may not be read are waited for so long at the start: a Role follows its pods within moments.
+_GRACE_SECONDS = 5.0
+# A change waits for the Secrets and ConfigMaps that it is the first to refer to, so long at most.
+_PATIENCE_SECONDS = 5.0
+# Changes that come at once are converted at once.
+_PAUSE_SECONDS = 0.02
+
+
+def resource(kind: str) -> Resource:
+    """Return how the API server names one of our kinds, by the newest version first."""
+    return Resource(API_GROUP, tuple(reversed(VERSIONS)), kind, KIND_OF[kind].plural)
+
+
+_RESOURCES = {kind: resource(kind) for kind in sorted(KINDS)}
+_BY_NAME = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS}
+# Where an operator says how a workload is reached.
+_EXPOSED = keeping("url", "phase")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A namespace, and what of it is served."""
+
+    namespace: str
+    choice: Choice
+
+
+class KubernetesSource:
+    """Contributes what the objects of a namespace say; until all are known nobody is served."""
+
+    def __init__(
+        self, server: ApiServer, place: Place, loaded: Latest[Loaded], *, clock: Clock, pace: Pace
+    ) -> None:
+        self._server = server
+        self._place = place
+        self._loaded = loaded
+        self._watches = Watches(
+            server,
+            place.namespace,
+            kinds={
+                each: _EXPOSED if kind in (SERVER, PROXY) else keeping()
+                for kind, each in _RESOURCES.items()
+            },
+            by_name={SECRETS: secret, CONFIG_MAPS: config_map},
+            clock=clock,
+            pace=pace,
+        )
+        self._scope = scope(place.choice, loaded.value, NAME, has_operator=True)
+        self._converter = Converter(self._scope)
+        self._things: dict[ObjectKey, Thing] = {}
+        self._referred: frozenset[ObjectKey] = frozenset()
+        # Until when a change waits for what it refers to, None where nothing is waited for.
+        self._patience: float | None = None
+        self._contribution = Latest(_unknown(place.namespace))
+
+    @property
+    def contribution(self) -> Latest[Contribution]:
+        """The cell that holds what the objects say."""
+        return self._contribution
+
+    @property
+    def generation(self) -> int | None:
+        """The generation of the VirtualMCPServer that is served by name, None where it is not there."""
+        name = self._place.choice.gateway
+        found = name and self._watches.store.get(_RESOURCES[GATEWAY], name)
+        return found.content["metadata"].get("generation") if found else None
+
+    def told(self) -> Mapping[str, object]:
+        """Return how well the objects are known."""
+        choice, store = self._place.choice, self._watches.store
+        return {
+            "source": NAME,
+            "namespace": self._place.namespace,
+            **({} if choice.gateway is None else {"gateway": choice.gateway}),
+            **({} if choice.group is None else {"group": choice.group}),
+            "inSync": self._contribution.value.is_known and not any(self._behind()),
+            "backends": len(self._contribution.value.backends),
+            "requests": self._server.sent.total(),
+            "kinds": [
+                {"kind": each.plural, "objects": len(store.all(each)), **_told(sync)}
+                for each, sync in self._watches.syncs().items()
+            ],
+            "byName": [
+                {"kind": each.plural, "name": name, **_told(sync)}
+                for each in _BY_NAME.values()
+                for name, sync in self._watches.syncs_by_name(each).items()
+            ],
+        }
+
+    def _behind(self) -> Iterator[Sync]:
+        """Yield what is not known as it is now."""
+        syncs = [*self._watches.syncs().values()]
+        for each in _BY_NAME.values():
+            syncs += self._watches.syncs_by_name(each).values()
+        yield from (sync for sync in syncs if sync.phase not in (Phase.SYNCED, Phase.NOT_INSTALLED))
+
+    async def run(self) -> None:
+        """Follow the objects and the config until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watches.run())
+                tasks.create_task(self._follow())
+                tasks.create_task(self._follow_config())
+        finally:
+            await self._server.close()
+
+    async def _follow(self) -> None:
+        await self._all_listed()
+        changed = {
+            Key(each, name)
+            for each in _RESOURCES.values()
+            for name in self._watches.store.all(each)
+        }
+        while True:
+            self._take(changed)
+            await self._convert()
+            await asyncio.sleep(_PAUSE_SECONDS)
+            changed = {*await self._rung()}
+
+    async def _all_listed(self) -> None:
+        """Wait until all kinds are known; for those that may not be read, no longer than the grace."""
+        bell = self._watches.bell
+        try:
+            async with asyncio.timeout(_GRACE_SECONDS):
+                while not self._watches.is_settled:
+                    await bell.rung()
+        except TimeoutError:
+            while not all(map(_is_told, self._watches.syncs().values())):
+                await bell.rung()
+
+    async def _rung(self) -> frozenset[Key]:
+        """Wait until something has changed, or what is waited for takes too long."""
+        try:
+            async with asyncio.timeout_at(self._patience):
+                return await self._watches.bell.rung()
+        except TimeoutError:
+            return frozenset()
+
+    async def _follow_config(self) -> None:
+        async for loaded in self._loaded.changes():
+            now = scope(self._place.choice, loaded, NAME, has_operator=True)
+            if now != self._scope:
+                self._scope, self._converter = now, Converter(now)
+                self._watches.bell.ring([Key(_RESOURCES[GATEWAY], "")])
+
+    def _take(self, changed: Iterable[Key]) -> None:
+        """Take objects as they are now."""
+        for key in changed:
+            if key.name:
+                self._put(ObjectKey(key.resource.kind, key.name, self._place.namespace))
+
+    def _put(self, key: ObjectKey) -> None:
+        found = self._thing(key)
+        if found is None:
+            self._things.pop(key, None)
+        else:
+            self._things[key] = found
+
+    def _thing(self, key: ObjectKey) -> Thing | None:
+        by_name = _BY_NAME.get(key.kind)
+        kept = self._watches.store.get(by_name or _RESOURCES[key.kind], key.name)
+        if kept is not None:
+            return thing(key, kept.version, kept.content)
+        if by_name is None or key not in self._referred:
+            return None
+        sync = self._watches.sync_by_name(by_name, key.name)
+        return None if sync.is_listed else Hidden(key, sync.phase.value, _why(sync))
+
+    async def _convert(self) -> None:
+        converter, world = self._converter, World(self._place.namespace, {**self._things})
+        made = await asyncio.to_thread(converter.convert, world)
+        self._refer(converter.watched)
+        if not self._is_waiting():
+            self._tell(made, len(converter.converted))
+
+    def _refer(self, watched: frozenset[ObjectKey]) -> None:
+        """Follow the Secrets and ConfigMaps that are referred to, and no others."""
+        for key in self._referred - watched:
+            self._things.pop(key, None)
+        self._referred = watched
+        for kind, each in _BY_NAME.items():
+            self._watches.refer(each, [key.name for key in watched if key.kind == kind])
+
+    def _is_waiting(self) -> bool:
+        """Tell whether something that is referred to may be known in a moment."""
+        new = {key for key in self._referred if self._is_new(key)}
+        if not new:
+            self._patience = None
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._patience is None:
+            self._patience = now + _PATIENCE_SECONDS
+        for key in new:
+            self._put(key)
+        return now < self._patience
+
+    def _is_new(self, key: ObjectKey) -> bool:
+        return self._watches.sync_by_name(_BY_NAME[key.kind], key.name).phase is Phase.STARTING
+
+    def _tell(self, made: Contribution, converted: int) -> None:
+        problems = {*made.problems, *self._of_kinds()}
+        if self._contribution.set(replace(made, problems=tuple(sorted(problems)))):
+            log.info("the objects are read anew", extra={"converted": converted})
+
+    def _of_kinds(self) -> Iterator[Problem]:
+        """Yield why whole kinds are not known."""
+        for each, sync in self._watches.syncs().items():
+            key = ObjectKey("CustomResourceDefinition", str(each))
+            if sync.phase is Phase.NOT_INSTALLED:
+                yield Problem(
+                    key,
+                    "KindNotInstalled",
+                    "It is not installed, so there are no such objects; the others are served. "
+                    "`vmcp crds | kubectl apply --server-side -f -` installs it.",
+                )
+            elif sync.phase is Phase.FORBIDDEN:
+                rest = (
+                    "What was known of it stays in force." if sync.is_listed else "None is known."
+                )
+                yield Problem(
+                    key,
+                    "KindForbidden",
+                    f"The ServiceAccount of this gateway may not list and watch it in namespace "
+                    f"'{self._place.namespace}'. {rest} Allow it get, list and watch.",
+                )
+
+
+def _unknown(namespace: str) -> Contribution:
+    message = f"The objects of namespace '{namespace}' are not known yet, so nobody is served."
+    closed = Problem(ObjectKey("Namespace", namespace), "NotSynced", message)
+    return Contribution(NAME, problems=(closed,), closed=closed, is_known=False)
+
+
+def _is_told(sync: Sync) -> bool:
+    """Tell whether all is known of a kind that the server will tell."""
+    return sync.is_settled or sync.phase is Phase.FORBIDDEN
+
+
+def _told(sync: Sync) -> Mapping[str, object]:
+    error = {"error": sync.error} if sync.error else {}
+    return {"phase": sync.phase.value, "since": sync.since, **error}
+
+
+def _why(sync: Sync) -> str:
+    """Return the rest of a sentence about an object that is not known."""
+    if sync.phase is Phase.FORBIDDEN:
+        return (
+            "the ServiceAccount of this gateway may not read. Allow it get, list and watch of it "
+            "(rbac.secretNames and rbac.configMapNames of the chart)."
+        )
+    if sync.phase is Phase.FAILING:
+        return "cannot be read now; it is tried again and again."
+    return "the API server has not told of yet."
