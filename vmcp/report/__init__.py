@@ -1,0 +1,1 @@
+"""What the gateway says of itself in the status of its VirtualMCPServer."""
