@@ -181,7 +181,9 @@ def test_a_backend_that_is_left_out_as_a_whole_is_mentioned() -> None:
     problem = Problem(ObjectKey("backend", "me"), "SelfReference", "The url of 'me' is ours.")
     now = Snapshot(problems=(problem,))
 
-    assert explain(now, {}, build(now, {}), "me_x").mentions == ("The url of 'me' is ours.",)
+    told = ("backend/me is left out: The url of 'me' is ours.",)
+    assert explain(now, {}, build(now, {}), "me_x").mentions == told
+    assert explain(now, {}, build(now, {}), "me").mentions == told
     assert explain(now, {}, build(now, {}), "you_x").mentions == ()
 
 

@@ -168,3 +168,50 @@ def test_a_gateway_that_serves_nobody_tells_why(vmcp: Vmcp) -> None:
         1,
         "Nobody is served: VirtualMCPServer/n/gw: It asks for more.\n",
     )
+
+
+def test_where_backends_come_from_is_told_with_what_is_not_known_there(vmcp: Vmcp) -> None:
+    source = {
+        "source": "kubernetes",
+        "namespace": "apps",
+        "gateway": "all",
+        "backends": 2,
+        "inSync": False,
+        "kinds": [
+            {"kind": "mcpservers", "phase": "forbidden", "since": ago(200), "error": "403"},
+            {"kind": "mcpgroups", "phase": "synced", "since": ago(300)},
+        ],
+        "byName": [{"kind": "secrets", "name": "key", "phase": "failing", "since": ago(9)}],
+    }
+
+    with gateway(told(HEALTHY, sources=[{"source": "static", "backends": 0}, source])) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    assert ended.out.splitlines()[1:4] == [
+        "kubernetes: namespace apps, all, 2 backends, not in sync",
+        "  mcpservers is forbidden for 3 min: 403",
+        "  secrets/key is failing for 9 s",
+    ]
+    assert (ended.code, ended.err.strip()) == (
+        1,
+        "Not all objects of namespace apps are known as they are now.",
+    )
+
+
+def test_a_folder_with_a_broken_file_is_told(vmcp: Vmcp) -> None:
+    source = {
+        "source": "manifests",
+        "folder": "/apps",
+        "backends": 1,
+        "inSync": False,
+        "broken": ["one.yaml"],
+    }
+
+    with gateway(told(HEALTHY, sources=[source])) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    assert ended.out.splitlines()[1:3] == [
+        "manifests: folder /apps, 1 backend, not in sync",
+        "  one.yaml is broken",
+    ]
+    assert ended.code == 1

@@ -210,14 +210,19 @@ def _unlisted(
 def _mentions(snapshot: Snapshot, catalog: Catalog, asked: str) -> Iterator[str]:
     quoted = shown(asked)
     for problem in sorted({*snapshot.problems, *catalog.problems}):
-        if quoted in problem.message or _is_of_its_backend(problem, snapshot, asked):
+        if _is_of_its_backend(problem, snapshot, asked):
+            yield f"{problem.key} is left out: {problem.message}"
+        elif quoted in problem.message:
             yield problem.message
 
 
 def _is_of_its_backend(problem: Problem, snapshot: Snapshot, asked: str) -> bool:
-    """Tell whether a backend that was left out as a whole would have had the name."""
+    """Tell whether a backend that was left out as a whole has the name, or would have given it."""
+    name = problem.key.name
     is_left_out = problem in snapshot.problems and problem.key not in snapshot.by_key()
-    return is_left_out and asked.startswith(prefix_of(problem.key.name, snapshot.rules))
+    return is_left_out and (
+        asked == name or asked.startswith(prefix_of(name, snapshot.rules) or f"{name}_")
+    )
 
 
 def _near(things: Iterable[_Thing], asked: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,13 @@ _COLUMNS = (
     *("name", "state", "since", "era", "tools", "in flight", "calls", "failed"),
     *("p50 ms", "p99 ms", "last failure"),
 )
+# What a watch of the API server is at, in words.
+_PHASES = {
+    "starting": "not known yet",
+    "notInstalled": "not installed",
+    "forbidden": "forbidden",
+    "failing": "failing",
+}
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -42,12 +49,17 @@ def _wrong(told: Facts) -> Iterator[str]:
     if unwell:
         counts = f"{len(unwell)} of {len(told['backends'])} backends"
         yield f"{counts} not well ('vmcp doctor' tells why): {', '.join(unwell)}"
+    for each in told.get("sources", ()):
+        if not each.get("inSync", True):
+            yield f"Not all objects of {_place(each)} are known as they are now"
     if _config(told).get("lastError"):
         yield "The config file is broken ('vmcp validate' tells where), and the one before stays in force"
 
 
 def _print(told: Facts, now: datetime) -> None:
-    for line in (_headline(told), *_about_config(_config(told), now)):
+    sources = told.get("sources", ())
+    about = (_headline(told), *_about_config(_config(told), now), *_about_sources(sources, now))
+    for line in about:
         output.emit(output.visible(line))
     backends = told.get("backends", ())
     rows = [(*_row(one, now), _auth(one)) for one in backends]
@@ -95,6 +107,34 @@ def _about_config(config: Facts, now: datetime) -> Iterator[str]:
         yield f"  {error['message']}"
         for each in error.get("errors", ()):
             yield f"  - {each.get('path') or 'the file'}: {each.get('message')}"
+
+
+def _about_sources(sources: Iterable[Facts], now: datetime) -> Iterator[str]:
+    """Yield where other backends than those of the config come from, and what is not known there."""
+    for each in sources:
+        if each["source"] == "static":
+            continue
+        served = each.get("gateway") or (f"group {each['group']}" if "group" in each else "")
+        place = ", ".join(filter(None, (_place(each), served)))
+        count = _counted(each.get("backends", 0), "backend")
+        yield f"{each['source']}: {place}, {count}, {_in_sync(each)}"
+        for file in each.get("broken", ()):
+            yield f"  {file} is broken"
+        for one in (*each.get("kinds", ()), *each.get("byName", ())):
+            if one["phase"] != "synced":
+                name = f"{one['kind']}/{one['name']}" if "name" in one else one["kind"]
+                error = f": {one['error']}" if "error" in one else ""
+                yield f"  {name} is {_PHASES.get(one['phase'], one['phase'])} for {_ago(one['since'], now)}{error}"
+
+
+def _place(source: Facts) -> str:
+    if "namespace" in source:
+        return f"namespace {source['namespace']}"
+    return f"folder {source.get('folder')}"
+
+
+def _in_sync(source: Facts) -> str:
+    return "in sync" if source.get("inSync", True) else "not in sync"
 
 
 def _row(one: Facts, now: datetime) -> Sequence[str]:
