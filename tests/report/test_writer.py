@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,23 @@ from vmcp.kube.access import Request
 from vmcp.kube.errors import Unreachable
 from vmcp.latest import Latest
 from vmcp.model.health import State
+from vmcp.report.declared import place
 from vmcp.report.entries import Picture
 from vmcp.report.pace import PACE
-from vmcp.report.subject import subject
+from vmcp.report.subject import GATEWAYS, subject
 from vmcp.report.told import Told
 from vmcp.report.writer import Writer
 
+Object = dict[str, Any]
+ENTRY_FIELDS = (
+    "name",
+    "status",
+    "url",
+    "message",
+    "authType",
+    "lastHealthCheck",
+    "consecutiveFailures",
+)
 WELL = well("wiki")
 LOST = picture(backend("wiki"), health={"wiki": failing()})
 
@@ -167,6 +179,70 @@ async def test_fields_that_a_server_drops_are_not_written_again(bed: Bed) -> Non
 
     assert await bed.write(after=60) is None
     assert len(bed.desk.wrote) == 1
+
+
+def knowing(*fields: str) -> Object:
+    """Return what a server says of a kind whose entries have these fields."""
+    entry = {"type": "object", "properties": {name: {"type": "string"} for name in fields}}
+    status = {
+        "backendCount": {"type": "integer"},
+        "conditions": {"type": "array"},
+        "discoveredBackends": {"type": "array", "items": entry},
+    }
+    kind = {"group": GATEWAYS.group, "version": "v1beta1", "kind": GATEWAYS.kind}
+    schema = {
+        "properties": {"status": {"properties": status}},
+        "x-kubernetes-group-version-kind": [kind],
+    }
+    return {"components": {"schemas": {"other": {}, "gateway": schema}}}
+
+
+def refuse_unknown(bed: Bed, *fields: str) -> None:
+    """Have the server behave as one with an older definition."""
+    bed.desk.api.described[place(GATEWAYS, "v1beta1")] = knowing(*fields)
+
+    def refuse(request: Request) -> None:
+        entries = [] if request.body is None else request.body["status"]["discoveredBackends"]
+        is_unknown = any(key not in fields for each in entries for key in each)
+        bed.desk.api.failing = 500 if is_unknown else 0
+
+    bed.desk.befall = refuse
+
+
+async def test_fields_that_an_older_definition_does_not_have_are_left_out(
+    bed: Bed, caplog: pytest.LogCaptureFixture
+) -> None:
+    refuse_unknown(bed, "name", "status", "url")
+    await bed.write()
+    await bed.write(LOST, after=60)
+
+    assert bed.desk.wrote[-1].entries == {
+        "wiki": {
+            "name": "wiki",
+            "status": "unavailable",
+            "url": "https://wiki.example.com/mcp",
+        }
+    }
+    (record,) = caplog.records
+    assert record.message == "the API server does not know all fields of the status"
+    assert record.fields == ["authType", "consecutiveFailures", "lastHealthCheck", "message"]  # type: ignore[attr-defined]
+    assert bed.told.value.error == ""
+    # Once it is known the whole is not tried again.
+    assert len(bed.desk.wrote) == 3
+
+
+@pytest.mark.parametrize("fields", [(), ENTRY_FIELDS], ids=["it does not tell", "it knows all"])
+async def test_a_server_that_refuses_for_another_reason_is_no_older_one(
+    bed: Bed, fields: tuple[str, ...]
+) -> None:
+    if fields:
+        bed.desk.api.described[place(GATEWAYS, "v1beta1")] = knowing(*fields)
+    await bed.write()
+    not_valid(bed)
+    await bed.write(LOST, after=60)
+
+    assert bed.told.value.error.startswith("The API server answers 422")
+    assert len(bed.desk.wrote) == 2
 
 
 def denied(bed: Bed) -> None:

@@ -71,6 +71,8 @@ class FakeApi:
     forgotten: int = 0
     is_silent: bool = False
     failing: int = 0
+    # What the server says of the schemas of its kinds, by path.
+    described: dict[str, Object] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
 
@@ -138,6 +140,9 @@ class FakeApi:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
+        if request.path.startswith("/openapi/"):
+            found = self.described.get(request.path)
+            return _fault(404) if found is None else web.json_response(found)
         at = _at(request.path)
         self.asked.append((request.method, at.plural))
         if self.is_silent:

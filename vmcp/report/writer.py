@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from vmcp.clock import Clock
 from vmcp.kube.client import ApiServer
@@ -14,6 +15,7 @@ from vmcp.kube.writing import apply_status
 from vmcp.latest import Latest
 from vmcp.model.keys import ObjectKey
 from vmcp.report.conditions import Held, in_force
+from vmcp.report.declared import Declared, declared, place
 from vmcp.report.drafts import LIMITS, Draft, Drafts
 from vmcp.report.entries import Picture
 from vmcp.report.pace import Pace
@@ -25,13 +27,15 @@ log = logging.getLogger(__name__)
 
 _FAULTS = (Refused, Unreachable, CannotLogIn, TimeoutError)
 _NOT_FOUND = 404
+# How servers refuse fields that they do not know: 500 in all versions so far.
+_NOT_TAKEN = frozenset((400, 422, 500))
 # A server repeats what it refuses, which may be every entry.
 _MOST_ERROR = 500
 _MOST_DOUBLINGS = 16
 
 
 class Writer:
-    """Compares with what it sent last, not with what came back: servers prune fields that they do not know."""
+    """Compares with what it sent last, not with what came back: other definitions may keep less of it."""
 
     def __init__(
         self, server: ApiServer, key: ObjectKey, told: Latest[Told], *, clock: Clock, pace: Pace
@@ -43,6 +47,8 @@ class Writer:
         self._pace = pace
         self._drafts = Drafts(key, LIMITS)
         self._uid: str | None = None
+        # What is known of the server's definition, None as long as it takes everything.
+        self._declared: Declared | None = None
         self._held: Mapping[str, Held] = {}
         self._sent: Draft | None = None
         self._sent_at = 0.0
@@ -70,22 +76,49 @@ class Writer:
     async def _write(self, subject: Subject, picture: Picture, now: float) -> float | None:
         if subject.uid != self._uid:
             self._held, self._sent = await self._in_force(subject), None
-            self._uid = subject.uid
+            self._uid, self._declared = subject.uid, None
         time = self._clock.now()
         draft = self._drafts.of(picture, self._held, generation=subject.generation, now=time)
         self._held = draft.held
         if not self._is_due(draft, now):
             return None
+        await self._send(subject, draft.fields)
+        self._sent, self._sent_at = draft, now
+        return self._succeeded(self._pace.gap(draft.size))
+
+    async def _send(self, subject: Subject, fields: Mapping[str, Any]) -> None:
+        known = self._declared
+        try:
+            await self._apply(subject, fields if known is None else known.trimmed(fields))
+        except Refused as error:
+            if error.status not in _NOT_TAKEN or known is not None:
+                raise
+            await self._learn(subject, fields)
+            if self._declared is None:
+                raise
+            await self._apply(subject, self._declared.trimmed(fields))
+
+    async def _apply(self, subject: Subject, fields: Mapping[str, Any]) -> None:
         await apply_status(
             self._server,
             GATEWAYS,
             version=subject.version,
             namespace=self._key.namespace,
             name=self._key.name,
-            status=draft.fields,
+            status=fields,
         )
-        self._sent, self._sent_at = draft, now
-        return self._succeeded(self._pace.gap(draft.size))
+
+    async def _learn(self, subject: Subject, fields: Mapping[str, Any]) -> None:
+        """Find out whether a status is refused since an older definition is installed."""
+        try:
+            document = await self._server.get(place(GATEWAYS, subject.version), {})
+        except Refused:
+            return
+        found = declared(document, GATEWAYS, subject.version)
+        if found is not None and (unknown := found.unknown(fields)):
+            self._declared = found
+            extra = {**self._fields(), "fields": sorted(unknown)}
+            log.warning("the API server does not know all fields of the status", extra=extra)
 
     def _is_due(self, draft: Draft, now: float) -> bool:
         if self._sent is None or self._sent.news != draft.news:
