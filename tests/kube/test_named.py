@@ -109,3 +109,18 @@ async def test_who_may_not_read_a_name_is_told_so(fake: FakeApi, fake_scene: Fak
         await fake_scene.put(MAPS, config("one", key="1"))
 
         await until(lambda: held(watches) == {"one": "1"})
+
+
+async def test_what_is_referred_to_again_past_that_number_is_read_again(scene: Scene) -> None:
+    wanted = {name: name for name in MANY}
+    for name in MANY:
+        await scene.put(MAPS, config(name, key=name))
+    async with watching(scene, {}) as watches:
+        watches.refer(MAPS, MANY)
+        await until(lambda: held(watches) == wanted, SECONDS)
+        watches.refer(MAPS, MANY[1:])
+        await until(lambda: MANY[0] not in held(watches))
+
+        watches.refer(MAPS, MANY)
+
+        await until(lambda: held(watches) == wanted, SECONDS)

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from vmcp.clock import Clock
+from vmcp.config.faults import Fault
 from vmcp.config.load import Loaded
 from vmcp.crd.convert import Converter
 from vmcp.crd.kinds import GROUP as API_GROUP
 from vmcp.crd.kinds import KIND_OF, VERSIONS
+from vmcp.crd.reading import Malformed
 from vmcp.crd.things import KINDS, thing
 from vmcp.crd.world import CONFIG_MAP, GATEWAY, PROXY, SECRET, SERVER, Hidden, Thing, World
+from vmcp.crd.world import Resource as Custom
 from vmcp.discovery.choice import Choice, scope
+from vmcp.discovery.patience import Keys, Patience
 from vmcp.kube.client import ApiServer
 from vmcp.kube.pace import Pace
 from vmcp.kube.resource import CONFIG_MAPS, SECRETS, Key, Resource
 from vmcp.kube.sync import Phase, Sync
-from vmcp.kube.trimming import config_map, keeping, secret
+from vmcp.kube.trimming import Kept, config_map, keeping, secret
 from vmcp.kube.watches import Watches
 from vmcp.latest import Latest
 from vmcp.model.keys import ObjectKey
@@ -79,9 +85,11 @@ class KubernetesSource:
         self._scope = scope(place.choice, loaded.value, NAME, has_operator=True)
         self._converter = Converter(self._scope)
         self._things: dict[ObjectKey, Thing] = {}
-        self._referred: frozenset[ObjectKey] = frozenset()
-        # Until when a change waits for what it refers to, None where nothing is waited for.
-        self._patience: float | None = None
+        self._referred: Keys = frozenset()
+        self._patience = Patience(_PATIENCE_SECONDS)
+        # Whom the changes that nobody was told of yet have touched, and how many there were before.
+        self._converted: Keys = frozenset()
+        self._told_of = 0
         self._contribution = Latest(_unknown(place.namespace))
 
     @property
@@ -107,6 +115,7 @@ class KubernetesSource:
             "inSync": self._contribution.value.is_known and not any(self._behind()),
             "backends": len(self._contribution.value.backends),
             "requests": self._server.sent.total(),
+            "converted": self._told_of,
             "kinds": [
                 {"kind": each.plural, "objects": len(store.all(each)), **_told(sync)}
                 for each, sync in self._watches.syncs().items()
@@ -144,7 +153,10 @@ class KubernetesSource:
         }
         while True:
             self._take(changed)
-            await self._convert()
+            try:
+                await self._convert()
+            except Exception as error:  # noqa: BLE001 - what nobody foresaw leaves in force what is known
+                self._broken(error)
             await asyncio.sleep(_PAUSE_SECONDS)
             changed = {*await self._rung()}
 
@@ -162,7 +174,7 @@ class KubernetesSource:
     async def _rung(self) -> frozenset[Key]:
         """Wait until something has changed, or what is waited for takes too long."""
         try:
-            async with asyncio.timeout_at(self._patience):
+            async with asyncio.timeout_at(self._patience.until):
                 return await self._watches.bell.rung()
         except TimeoutError:
             return frozenset()
@@ -191,18 +203,44 @@ class KubernetesSource:
         by_name = _BY_NAME.get(key.kind)
         kept = self._watches.store.get(by_name or _RESOURCES[key.kind], key.name)
         if kept is not None:
-            return thing(key, kept.version, kept.content)
+            return _read(key, kept)
         if by_name is None or key not in self._referred:
             return None
         sync = self._watches.sync_by_name(by_name, key.name)
         return None if sync.is_listed else Hidden(key, sync.phase.value, _why(sync))
 
     async def _convert(self) -> None:
+        made = await self._made()
+        unknown = frozenset(key for key in self._referred if self._is_unknown(key))
+        if unknown - self._things.keys():
+            # That they are not known is not to be told as if they did not exist.
+            for key in unknown:
+                self._put(key)
+            made = await self._made()
+        if not self._patience.holds(unknown, asyncio.get_running_loop().time()):
+            self._tell(made)
+
+    async def _made(self) -> Contribution:
         converter, world = self._converter, World(self._place.namespace, {**self._things})
         made = await asyncio.to_thread(converter.convert, world)
+        self._converted |= converter.converted
         self._refer(converter.watched)
-        if not self._is_waiting():
-            self._tell(made, len(converter.converted))
+        return made
+
+    def _broken(self, error: Exception) -> None:
+        """Go on with what is known, and from the beginning with the next change."""
+        self._converter = Converter(self._scope)
+        # Its words may hold what an object holds.
+        fault, last = type(error).__name__, traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{Path(last.filename).name}:{last.lineno}"
+        log.error("the objects cannot be converted", extra={"error": fault, "at": at})
+        known = self._contribution.value
+        message = (
+            f"Its objects cannot be converted ({fault} at {at}), which is a fault of this program. "
+            "What was known stays in force until an object changes."
+        )
+        told = Problem(ObjectKey("Namespace", self._place.namespace), "ConversionFailed", message)
+        self._contribution.set(replace(known, problems=tuple(sorted({*known.problems, told}))))
 
     def _refer(self, watched: frozenset[ObjectKey]) -> None:
         """Follow the Secrets and ConfigMaps that are referred to, and no others."""
@@ -212,23 +250,15 @@ class KubernetesSource:
         for kind, each in _BY_NAME.items():
             self._watches.refer(each, [key.name for key in watched if key.kind == kind])
 
-    def _is_waiting(self) -> bool:
+    def _is_unknown(self, key: ObjectKey) -> bool:
         """Tell whether something that is referred to may be known in a moment."""
-        new = {key for key in self._referred if self._is_new(key)}
-        if not new:
-            self._patience = None
-            return False
-        now = asyncio.get_running_loop().time()
-        if self._patience is None:
-            self._patience = now + _PATIENCE_SECONDS
-        for key in new:
-            self._put(key)
-        return now < self._patience
+        by_name = _BY_NAME[key.kind]
+        is_starting = self._watches.sync_by_name(by_name, key.name).phase is Phase.STARTING
+        return is_starting and self._watches.store.get(by_name, key.name) is None
 
-    def _is_new(self, key: ObjectKey) -> bool:
-        return self._watches.sync_by_name(_BY_NAME[key.kind], key.name).phase is Phase.STARTING
-
-    def _tell(self, made: Contribution, converted: int) -> None:
+    def _tell(self, made: Contribution) -> None:
+        converted, self._converted = len(self._converted), frozenset()
+        self._told_of += converted
         problems = {*made.problems, *self._of_kinds()}
         if self._contribution.set(replace(made, problems=tuple(sorted(problems)))):
             log.info("the objects are read anew", extra={"converted": converted})
@@ -254,6 +284,16 @@ class KubernetesSource:
                     f"The ServiceAccount of this gateway may not list and watch it in namespace "
                     f"'{self._place.namespace}'. {rest} Allow it get, list and watch.",
                 )
+
+
+def _read(key: ObjectKey, kept: Kept) -> Thing:
+    try:
+        return thing(key, kept.version, kept.content)
+    except Exception as error:  # noqa: BLE001 - an object that nobody foresaw harms no other one
+        fault = f"cannot be read: {type(error).__name__}."
+    if key.kind in _BY_NAME:
+        return Hidden(key, kept.version, fault)
+    return Custom(key, kept.version, Malformed((Fault((), f"It {fault}"),)))
 
 
 def _unknown(namespace: str) -> Contribution:

@@ -129,7 +129,8 @@ class Informer:
             return self._missed(error)
         if error.status == _FORBIDDEN:
             self._mark(Phase.FORBIDDEN, str(error), is_listed=self.sync.is_listed)
-            return jittered(self._pace.forbidden_seconds)
+            # A Role follows within moments, or not for long.
+            return max(jittered(self._pace.forbidden_seconds), self._backoff.next())
         if error.status not in (_UNAUTHORIZED, _TOO_MANY) and error.status < _SERVER_FAULTS:
             # 410 above all: what happened since is forgotten there.
             self._since = None

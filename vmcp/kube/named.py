@@ -107,6 +107,9 @@ class Named:
             self._all = None
         if is_wanted and self._all is None:
             self._all = self._open(group, self._names, None, self._told_of_all)
+        elif self._all is not None:
+            # What is forgotten now is not told again by that watch.
+            self._all = replace(self._all, names=self._names)
 
     def _wanted(self) -> frozenset[str]:
         if self._all is None:
