@@ -92,11 +92,11 @@ volumeMounts:
 {{- if include "vmcp.isDynamic" . }}
 - --kubernetes
 {{- with .Values.group }}
-- --group={{ . }}
+- {{ printf "--group=%s" . | quote }}
 {{- end }}
 {{- end }}
 - --config=/etc/vmcp/config/config.yaml
-- --host={{ .Values.listen }}
+- {{ printf "--host=%s" .Values.listen | quote }}
 - --log-format=json
 {{- if .Values.allowAnonymous }}
 - --insecure-anonymous

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from tests.support.cluster.admin import Object
@@ -22,13 +23,24 @@ def install(cluster: Cluster) -> None:
     """Bring all definitions to a cluster, or make them what they should be; return once they are served."""
     for definition in definitions():
         cluster.admin.apply(PATH, definition)
+    wait_served(cluster, definitions())
+
+
+def wait_served(cluster: Cluster, wanted: Iterable[Object]) -> None:
+    """Return once the kinds of definitions are served; raise NotServed where they are not."""
     ends = time.monotonic() + _SECONDS
-    for definition in definitions():
-        path = f"{PATH}/{definition['metadata']['name']}"
-        while conditions(cluster.admin.do("GET", path)).get("Established") != "True":
+    for definition in wanted:
+        path = _path_of_all(definition)
+        # What is established may still be made ready (429).
+        while cluster.admin.ask("GET", path).status != 200:
             if time.monotonic() > ends:
                 raise NotServed(path)
             cluster.api.rest(0.05)
+
+
+def _path_of_all(definition: Object) -> str:
+    spec = definition["spec"]
+    return f"/apis/{spec['group']}/{spec['versions'][-1]['name']}/{spec['names']['plural']}"
 
 
 def conditions(one: Object) -> dict[str, str]:
