@@ -34,6 +34,7 @@ NO_GROUP = wrong("GroupNotFound", "MCPGroup 'g' does not exist.")
 FORBIDDEN = Problem(
     ObjectKey("CustomResourceDefinition", "mcpserverentries.x"), "KindForbidden", "It is not read."
 )
+STUCK = Problem(ObjectKey("Namespace", "apps"), "ConversionFailed", "It is not understood.")
 LOST = picture(backend("a"), backend("b"), health={"a": health(), "b": failing()})
 CASES = [
     (
@@ -106,6 +107,12 @@ CASES = [
         "a kind may not be read",
         well("a", problems=(FORBIDDEN,)),
         ("False", "KindForbidden", "It is not read."),
+        ("False", "BackendsReady", "All backends are ready."),
+    ),
+    (
+        "what was read last stays in force",
+        well("a", problems=(STUCK,)),
+        ("False", "ConversionFailed", "It is not understood."),
         ("False", "BackendsReady", "All backends are ready."),
     ),
     (

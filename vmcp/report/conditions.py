@@ -21,7 +21,7 @@ _MOST_MESSAGE = 1024
 _MOST_NAMES = 10
 _UNSUPPORTED_AUTH = "IncomingAuthNotSupported"
 # With these, members may be there that are not known.
-_BLIND = frozenset(("GroupNotFound", "KindForbidden"))
+_BLIND = frozenset(("ConversionFailed", "GroupNotFound", "KindForbidden"))
 # What has no effect is told, and leaves the rest as it is meant.
 _HARMLESS = "FieldNotSupported"
 
