@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tests.report.pictures import GATEWAY, backend, draft, failing, health, picture, well
+from tests.secrets.canaries import canary, found
 from tests.support.virtual_time import START
+from vmcp.model.auth import HeaderInjection
+from vmcp.model.backend import StdioEndpoint
+from vmcp.model.secret import Secret
 from vmcp.report.drafts import LIMITS, Drafts, Limits
 from vmcp.report.entries import Picture
 
@@ -46,6 +51,26 @@ def test_equal_pictures_bring_no_news_and_another_generation_does() -> None:
 
     assert drafts.of(well("a"), first.held, generation=1, now=START).news == first.news
     assert drafts.of(well("a"), first.held, generation=2, now=START).news != first.news
+
+
+def test_no_secret_is_in_a_status() -> None:
+    url = f"https://{canary('user')}:{canary('password')}@a.example.com/{canary('path')}/mcp?{canary('query')}"
+    secret = Secret(canary("header"))
+    remote = replace(
+        backend("remote", url=url, auth=HeaderInjection("X-Key", Secret(canary("auth")))),
+        headers=(("X-Other", secret),),
+        metadata=(("note", canary("metadata")),),
+    )
+    env = (("KEY", Secret(canary("env"))),)
+    local = replace(
+        backend("local"), endpoint=StdioEndpoint("run", (canary("argument"),), env, canary("cwd"))
+    )
+    shown = picture(remote, local, health={"remote": failing(), "local": health()})
+
+    said = json.dumps(draft(shown).fields)
+
+    assert "remote" in said
+    assert found(said) == set()
 
 
 def test_an_empty_list_is_told_as_such() -> None:
