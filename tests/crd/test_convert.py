@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.crd.worlds import (
     CLUSTER,
@@ -671,6 +668,9 @@ MANY = [
         (entry("plain-7", remoteUrl="https://new.example"), {"plain-7"}),
         (secret("s", default="4"), {*(f"plain-{i}" for i in range(20)), "with-ca"}),
         (gateway(outgoingAuth=DEFAULT, replicas=3), set()),
+        (gateway(outgoingAuth={**DEFAULT, "backends": {"plain-5": choice("own")}}), {"plain-5"}),
+        (proxy("plain-5"), {"plain-5"}),
+        (made("MCPToolConfig", "shared", spec={"toolsFilter": ["one"]}), set()),
         (group("another"), set()),
         (secret("unused", x="y"), set()),
     ],
@@ -683,6 +683,16 @@ def test_one_change_converts_what_it_touches_and_nothing_else(new: Thing, names:
 
     assert {key.name for key in converter.converted} == names
     assert found == convert(world(*changed(MANY, new)), CLUSTER)
+
+
+def test_who_comes_too_late_for_a_name_does_not_touch_its_holder() -> None:
+    converter = Converter(CLUSTER)
+    converter.convert(world(group(), gateway(), server("x", status=READY)))
+
+    found = converter.convert(world(group(), gateway(), server("x", status=READY), entry("x")))
+
+    assert reasons(found) == [("x", "NameTaken")]
+    assert converter.converted == frozenset()
 
 
 def test_what_members_refer_to_is_to_be_watched_there_or_not() -> None:
@@ -699,45 +709,3 @@ def test_what_members_refer_to_is_to_be_watched_there_or_not() -> None:
     )
 
     assert {str(key) for key in converter.watched} == {"ConfigMap/apps/bundle", "Secret/apps/mine"}
-
-
-POOL: list[Thing] = [
-    group(),
-    gateway(),
-    gateway(outgoingAuth={**TABLE, **DEFAULT}),
-    gateway(incomingAuth={"type": "magic"}),
-    entry(**OWN),
-    entry(**ref()),
-    entry(of="other"),
-    entry("x"),
-    server("x", status=READY),
-    server("x"),
-    proxy("x", status=READY),
-    *CONFIGS,
-    secret("s", own="rotated"),
-    config_map("ca", {"ca.crt": CA}),
-    config_map("ca", {"ca.crt": "garbage"}),
-]
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(st.tuples(st.sampled_from(POOL), st.booleans()), max_size=24),
-    st.randoms(use_true_random=False),
-)
-def test_whatever_the_order_of_events_equal_worlds_give_equal_contributions(
-    events: list[tuple[Thing, bool]], rng: random.Random
-) -> None:
-    converter = Converter(CLUSTER)
-    things: dict[Any, Thing] = {}
-    for thing, is_there in events:
-        things.pop(thing.key, None)
-        if is_there:
-            things[thing.key] = thing
-        found = converter.convert(world(*things.values()))
-    shuffled = [*things.values()]
-    rng.shuffle(shuffled)
-
-    assert converter.convert(world(*shuffled)) == convert(world(*things.values()), CLUSTER)
-    if events:
-        assert found == convert(world(*shuffled), CLUSTER)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from vmcp.crd import plan as plans
 from vmcp.crd.auth import Named, effective
 from vmcp.crd.chosen import Nothing, TheGateway, TheGroup, chosen, malformed, owner
 from vmcp.crd.member import Member, Terms, member
 from vmcp.crd.plan import Plan
-from vmcp.crd.references import reached, references
+from vmcp.crd.references import references
 from vmcp.crd.scope import Scope
 from vmcp.crd.specs.entry import MCPServerEntrySpec
 from vmcp.crd.specs.remoteproxy import MCPRemoteProxyMember
@@ -32,8 +34,12 @@ from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Contribution
 
-# Objects with their versions, None of one that does not exist.
-_Versions = tuple[tuple[ObjectKey, str | None], ...]
+Keys = AbstractSet[ObjectKey]
+# Who wants a public name: a member of the group, with its spec.
+_Claim = tuple[Resource, MemberSpec]
+
+# As Problems compare themselves, but made once for each and not for each pair.
+_order = attrgetter("key.kind", "key.name", "key.namespace", "reason", "message")
 
 
 def convert(world: World, scope: Scope) -> Contribution:
@@ -42,13 +48,27 @@ def convert(world: World, scope: Scope) -> Contribution:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """A member with all that decides what becomes of it."""
+class _Planned:
+    """The plan of a gateway, and all objects that it was made of."""
 
-    resource: Resource
-    spec: MemberSpec
-    versions: _Versions
+    plan: Plan
+    needs: Keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Who has a public name, and what became of it; `late` tells those that want the name too."""
+
+    key: ObjectKey
     terms: Terms
+    needs: Keys
+    watched: Keys
+    made: Member
+    late: tuple[Problem, ...] = ()
+
+    def is_as_before(self, key: ObjectKey, terms: Terms, changed: Keys) -> bool:
+        """Tell whether nothing of what decided on it is new."""
+        return self.key == key and self.needs.isdisjoint(changed) and self.terms == terms
 
 
 class Converter:
@@ -60,105 +80,125 @@ class Converter:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._members: dict[ObjectKey, tuple[_Case, Member]] = {}
-        self._plan: tuple[_Versions, Plan] | None = None
+        # All of these are of the last conversion; members go by their public names.
+        self._world = World("")
+        self._plan: _Planned | None = None
+        self._stated: tuple[object, ...] = ()
+        self._members: Mapping[str, _Known] = {}
         self.converted: frozenset[ObjectKey] = frozenset()
         self.watched: frozenset[ObjectKey] = frozenset()
 
     def convert(self, world: World) -> Contribution:
         """Return what a World contributes."""
+        changed = world.differing(self._world)
+        self._world = world
         found = chosen(world, self._scope)
         if isinstance(found, Nothing):
             return self._nothing(world, found)
-        plan, by = self._planned(world, found), owner(world, found)
+        plan, by = self._planned(world, found, changed), owner(world, found)
         wrong = [*plan.wrong, *_without_group(world, plan)]
         problems = [_problem(by, one) for one in wrong]
         if plan.closed is not None:
             closed = _problem(by, plan.closed)
             return self._nothing(world, Nothing((*problems, closed), closed))
+        self._look(world, plan, changed)
         return self._served(world, plan, problems)
 
     def _nothing(self, world: World, found: Nothing) -> Contribution:
-        self._members, self.converted, self.watched = {}, frozenset(), frozenset()
-        problems = sorted({*malformed(world), *found.problems})
-        return Contribution(self._scope.source, problems=tuple(problems), closed=found.closed)
+        self._plan, self._stated, self._members = None, (), {}
+        self.converted = self.watched = frozenset()
+        problems = _sorted((*malformed(world), *found.problems))
+        return Contribution(self._scope.source, problems=problems, closed=found.closed)
 
-    def _planned(self, world: World, found: TheGateway | TheGroup) -> Plan:
+    def _planned(self, world: World, found: TheGateway | TheGroup, changed: Keys) -> Plan:
         if isinstance(found, TheGroup):
+            self._plan = None
             return plans.of_group(found.name, self._scope)
-        key = found.resource.key
-        tools = (each for each in reached(world, (key,)) if each.kind == TOOL_CONFIG)
-        versions = _versions(world, (key, *tools))
-        if self._plan is None or self._plan[0] != versions:
-            self._plan = versions, plans.of_gateway(world, found.resource, found.spec)
-        return self._plan[1]
+        key, planned = found.resource.key, self._plan
+        if planned is None or key not in planned.needs or planned.needs & changed:
+            tools = (each for each in references(found.resource) if each.kind == TOOL_CONFIG)
+            plan = plans.of_gateway(world, found.resource, found.spec)
+            planned = self._plan = _Planned(plan, frozenset((key, *tools)))
+        return planned.plan
 
-    def _served(self, world: World, plan: Plan, problems: list[Problem]) -> Contribution:
-        cases = [*_cases(world, plan, self._scope)]
-        named, taken = _named(cases)
-        members = self._looked_at(world, named)
-        found = [
+    def _look(self, world: World, plan: Plan, changed: Keys) -> None:
+        """Find out what becomes of members, anew of those alone of which something has changed."""
+        stated = _stated(world, plan)
+        names = self._touched(changed)
+        if stated != self._stated:
+            names |= {name for kind in MEMBERS for name in world.named(kind)}
+        members = {name: one for name, one in self._members.items() if name not in names}
+        new: set[ObjectKey] = set()
+        for name in names:
+            claims = [*_claims(world, plan.group, name)]
+            if not claims:
+                continue
+            resource, spec = claims[0]
+            known, terms = self._members.get(name), _terms(name, spec, plan)
+            if known is None or not known.is_as_before(resource.key, terms, changed):
+                new.add(resource.key)
+                known = _known(world, resource, spec, terms, self._scope)
+            members[name] = replace(known, late=_late(claims))
+        self._stated, self._members = stated, dict(sorted(members.items()))
+        self.converted = frozenset(new)
+        self.watched = frozenset().union(*(each.watched for each in members.values()))
+
+    def _touched(self, changed: Keys) -> set[str]:
+        """Return the names that some changed objects have or are needed for."""
+        own = {key.name for key in changed if key.kind in MEMBERS}
+        known = self._members.items()
+        return own | {name for name, one in known if not one.needs.isdisjoint(changed)}
+
+    def _served(self, world: World, plan: Plan, problems: Iterable[Problem]) -> Contribution:
+        known = self._members.values()
+        served = [(one, one.made.backend) for one in known if one.made.backend is not None]
+        wrong = (
             *malformed(world),
             *problems,
-            *taken,
-            *(_problem(key, one) for key, each in members.items() for one in each.unfit),
-        ]
-        backends = [each.backend for each in members.values() if each.backend is not None]
+            *(late for one in known for late in one.late),
+            *(_problem(one.key, unfit) for one in known for unfit in one.made.unfit),
+        )
         return Contribution(
             self._scope.source,
-            backends=tuple(sorted(backends, key=lambda backend: backend.name)),
-            problems=tuple(sorted({*found})),
+            backends=tuple(backend for _, backend in served),
+            problems=_sorted(wrong),
             rules=plan.rules,
             health=plan.health,
-            own_tools={
-                key.name: each.tools for key, each in members.items() if each.tools is not None
-            },
-            decisions={
-                case.resource.key: case.terms.auth.decision
-                for case in named
-                if members[case.resource.key].backend is not None
-            },
+            own_tools={one.key.name: one.made.tools for one in known if one.made.tools is not None},
+            decisions={one.key: one.terms.auth.decision for one, _ in served},
         )
 
-    def _looked_at(self, world: World, cases: Iterable[_Case]) -> Mapping[ObjectKey, Member]:
-        """Return what becomes of members, anew of those alone of which something has changed."""
-        kept: dict[ObjectKey, tuple[_Case, Member]] = {}
-        new: set[ObjectKey] = set()
-        for case in cases:
-            key = case.resource.key
-            before = self._members.get(key)
-            if before is not None and _is_same(before[0], case):
-                kept[key] = before
-                continue
-            new.add(key)
-            kept[key] = case, member(world, case.resource, case.spec, case.terms, self._scope)
-        self._members, self.converted = kept, frozenset(new)
-        self.watched = frozenset(
-            key
-            for case, _ in kept.values()
-            for key, _ in case.versions
-            if key.kind in (SECRET, CONFIG_MAP)
-        )
-        return {key: made for key, (_, made) in kept.items()}
+
+def _stated(world: World, plan: Plan) -> tuple[object, ...]:
+    """Return all by which a plan decides on every member."""
+    is_there = world.resource(GROUP, plan.group) is not None
+    of_all = (plan.timeout_seconds, plan.passthrough, plan.outgoing)
+    return (plan.group, is_there, *of_all, plan.timeouts, plan.tools)
 
 
-def _is_same(before: _Case, now: _Case) -> bool:
-    return before.versions == now.versions and before.terms == now.terms
-
-
-def _cases(world: World, plan: Plan, scope: Scope) -> Iterator[_Case]:
-    """Yield the members of the group, those first whose kind has the first claim to a name."""
-    if world.resource(GROUP, plan.group) is None:
+def _claims(world: World, group: str, name: str) -> Iterator[_Claim]:
+    """Yield the members of a group that want a name, those first whose kind has the first claim to it."""
+    if world.resource(GROUP, group) is None:
         return
     for kind in MEMBERS:
-        for resource in world.of_kind(kind):
-            spec = resource.spec
-            if not isinstance(spec, MCPServerMember | MCPRemoteProxyMember | MCPServerEntrySpec):
-                continue
-            if spec.group_ref is not None and spec.group_ref.name == plan.group:
-                terms = _terms(resource.key.name, spec, plan)
-                versions = _versions(world, _looked_up(world, resource, spec, terms, scope))
-                yield _Case(resource, spec, versions, terms)
+        resource = world.resource(kind, name)
+        if resource is not None and (spec := _spec(resource, group)) is not None:
+            yield resource, spec
+
+
+def _spec(resource: Resource, group: str) -> MemberSpec | None:
+    """Return the spec of a member of a group, None of what is none or cannot be read."""
+    spec = resource.spec
+    if not isinstance(spec, MCPServerMember | MCPRemoteProxyMember | MCPServerEntrySpec):
+        return None
+    return spec if spec.group_ref is not None and spec.group_ref.name == group else None
+
+
+def _late(claims: Sequence[_Claim]) -> tuple[Problem, ...]:
+    """Return the problems of those that come too late for a name."""
+    holder = claims[0][0].key
+    message = f"The name '{holder.name}' is taken by {holder}. Rename one of them."
+    return tuple(Problem(resource.key, "NameTaken", message) for resource, _ in claims[1:])
 
 
 def _terms(name: str, spec: MemberSpec, plan: Plan) -> Terms:
@@ -168,6 +208,19 @@ def _terms(name: str, spec: MemberSpec, plan: Plan) -> Terms:
         timeout_seconds=plan.timeouts.get(name, plan.timeout_seconds),
         passthrough=plan.passthrough,
         tools=plan.tools.get(name),
+    )
+
+
+def _known(
+    world: World, resource: Resource, spec: MemberSpec, terms: Terms, scope: Scope
+) -> _Known:
+    needs = frozenset(_looked_up(world, resource, spec, terms, scope))
+    return _Known(
+        key=resource.key,
+        terms=terms,
+        needs=needs,
+        watched=frozenset(key for key in needs if key.kind in (SECRET, CONFIG_MAP)),
+        made=member(world, resource, spec, terms, scope),
     )
 
 
@@ -185,26 +238,6 @@ def _looked_up(
         yield from () if config is None else references(config)
 
 
-def _versions(world: World, keys: Iterable[ObjectKey]) -> _Versions:
-    return tuple((key, world.version(key)) for key in sorted({*keys}))
-
-
-def _named(cases: Iterable[_Case]) -> tuple[list[_Case], list[Problem]]:
-    """Return the members that have their names, and the problems of those that come too late."""
-    holders: dict[str, ObjectKey] = {}
-    named: list[_Case] = []
-    taken: list[Problem] = []
-    for case in cases:
-        key = case.resource.key
-        holder = holders.setdefault(key.name, key)
-        if holder == key:
-            named.append(case)
-        else:
-            message = f"The name '{key.name}' is taken by {holder}. Rename one of them."
-            taken.append(Problem(key, "NameTaken", message))
-    return named, taken
-
-
 def _without_group(world: World, plan: Plan) -> Iterator[Unfit]:
     if world.resource(GROUP, plan.group) is None:
         yield Unfit(
@@ -216,3 +249,7 @@ def _without_group(world: World, plan: Plan) -> Iterator[Unfit]:
 
 def _problem(key: ObjectKey, unfit: Unfit) -> Problem:
     return Problem(key, unfit.reason, unfit.message)
+
+
+def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted({*problems}, key=_order))

@@ -90,6 +90,15 @@ class World:
 
     namespace: str
     things: Mapping[ObjectKey, Thing] = field(default_factory=dict)
+    # By kind and name as well: most questions are about one kind, and a key is hashed part by part each time.
+    _by_kind: Mapping[str, Mapping[str, Thing]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sort the things into their kinds, once for all who ask."""
+        found: dict[str, dict[str, Thing]] = {}
+        for key, thing in self.things.items():
+            found.setdefault(key.kind, {})[key.name] = thing
+        object.__setattr__(self, "_by_kind", found)
 
     def key(self, kind: str, name: str) -> ObjectKey:
         """Return the key of an object of this namespace."""
@@ -97,32 +106,49 @@ class World:
 
     def resource(self, kind: str, name: str) -> Resource | None:
         """Return a custom resource, None where there is none."""
-        found = self.things.get(self.key(kind, name))
+        found = self.named(kind).get(name)
         return found if isinstance(found, Resource) else None
 
     def secret(self, name: str) -> SecretObject | None:
         """Return a Secret, None where there is none."""
-        found = self.things.get(self.key(SECRET, name))
+        found = self.named(SECRET).get(name)
         return found if isinstance(found, SecretObject) else None
 
     def config_map(self, name: str) -> ConfigMapObject | None:
         """Return a ConfigMap, None where there is none."""
-        found = self.things.get(self.key(CONFIG_MAP, name))
+        found = self.named(CONFIG_MAP).get(name)
         return found if isinstance(found, ConfigMapObject) else None
 
     def hidden(self, kind: str, name: str) -> str | None:
         """Return why a Secret or a ConfigMap cannot be read, None where it can or does not exist."""
-        found = self.things.get(self.key(kind, name))
+        found = self.named(kind).get(name)
         return found.why if isinstance(found, Hidden) else None
+
+    def named(self, kind: str) -> Mapping[str, Thing]:
+        """Return all objects of a kind by their names."""
+        return self._by_kind.get(kind, {})
 
     def of_kind(self, kind: str) -> Iterator[Resource]:
         """Yield the custom resources of a kind by name."""
-        for key in sorted(key for key in self.things if key.kind == kind):
-            found = self.things[key]
+        things = self.named(kind)
+        for name in sorted(things):
+            found = things[name]
             if isinstance(found, Resource):
                 yield found
 
-    def version(self, key: ObjectKey) -> str | None:
-        """Return the version of an object, None where there is none."""
-        found = self.things.get(key)
-        return None if found is None else found.version
+    def differing(self, before: World) -> frozenset[ObjectKey]:
+        """Return the objects that are not what they were: changed, new or gone."""
+        if self.namespace != before.namespace:
+            return frozenset((*self.things, *before.things))
+        kinds = {*self._by_kind, *before._by_kind}
+        return frozenset(
+            key for kind in kinds for key in _differing(self.named(kind), before.named(kind))
+        )
+
+
+def _differing(now: Mapping[str, Thing], before: Mapping[str, Thing]) -> Iterator[ObjectKey]:
+    for name, thing in now.items():
+        old = before.get(name)
+        if old is not thing and (old is None or old.version != thing.version):
+            yield thing.key
+    yield from (thing.key for name, thing in before.items() if name not in now)
