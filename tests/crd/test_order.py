@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.crd.events import BATCHES, START, Event
-from tests.crd.worlds import CLUSTER, FOLDER, world
-from vmcp.crd.convert import Converter
+from tests.crd.worlds import CLUSTER, FOLDER, NAMESPACE, world
+from vmcp.crd.convert import Converter, convert
 from vmcp.crd.references import touched
 from vmcp.crd.scope import Scope
-from vmcp.crd.world import GATEWAY, GROUP, MEMBERS, Thing, World
+from vmcp.crd.world import GATEWAY, GROUP, MEMBERS, SecretObject, Thing, World
 from vmcp.model.keys import ObjectKey
+from vmcp.model.secret import Secret
 from vmcp.model.snapshot import Contribution
 
 Batches = Sequence[Sequence[Event]]
@@ -147,3 +148,31 @@ def test_who_sees_nothing_new_converts_nothing(
 
     assert converter.convert(shuffled(last.things, rng)) == made
     assert converter.converted == frozenset()
+
+
+class Unreadable(Mapping[str, Secret | None]):
+    """Values that nobody foresaw."""
+
+    def __getitem__(self, key: str) -> Secret | None:
+        raise ZeroDivisionError
+
+    def __iter__(self) -> Iterator[str]:
+        raise ZeroDivisionError
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_a_conversion_that_failed_is_made_up_for_by_the_next_one() -> None:
+    good = after({each.key: each for each in START}, [])
+    key = ObjectKey("Secret", "s", NAMESPACE)
+    bad = {**good, key: SecretObject(key, "1", Unreadable())}
+    converter = Converter(CLUSTER)
+    converter.convert(world(*good.values()))
+
+    with pytest.raises(ZeroDivisionError):
+        converter.convert(world(*bad.values()))
+    with pytest.raises(ZeroDivisionError):
+        converter.convert(world(*bad.values()))
+
+    assert converter.convert(world(*good.values())) == convert(world(*good.values()), CLUSTER)

@@ -90,8 +90,12 @@ class Converter:
 
     def convert(self, world: World) -> Contribution:
         """Return what a World contributes."""
-        changed = world.differing(self._world)
+        made = self._made(world, world.differing(self._world))
+        # Not before: whoever could not be converted is to be looked at once more.
         self._world = world
+        return made
+
+    def _made(self, world: World, changed: Keys) -> Contribution:
         found = chosen(world, self._scope)
         if isinstance(found, Nothing):
             return self._nothing(world, found)
