@@ -21,11 +21,13 @@ def test_a_pod_is_no_root_and_can_write_nothing(chart: Chart, values: dict[str, 
         "runAsGroup": 65532,
         "fsGroup": 65532,
         "seccompProfile": {"type": "RuntimeDefault"},
+        **values.get("podSecurityContext", {}),
     }
     assert made.container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
+        **values.get("securityContext", {}),
     }
     assert not made.pod["enableServiceLinks"]
     mounts = made.container["volumeMounts"]
@@ -163,7 +165,10 @@ def test_what_is_said_of_pods_arrives_there(chart: Chart) -> None:
     assert FULL["extraEnv"][0] in made.container["env"]
     assert FULL["extraVolumes"][0] in pod["volumes"]
     assert FULL["extraVolumeMounts"][0] in made.container["volumeMounts"]
-    assert spec["strategy"] == FULL["strategy"]
+    assert (spec["strategy"], spec["revisionHistoryLimit"]) == (FULL["strategy"], 3)
+    assert made.container["startupProbe"]["periodSeconds"] == 1
+    assert made.container["livenessProbe"]["initialDelaySeconds"] == 5
+    assert made.container["readinessProbe"]["successThreshold"] == 1
 
 
 def test_labels_of_the_values_do_not_take_the_place_of_those_of_the_chart(chart: Chart) -> None:

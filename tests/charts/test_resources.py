@@ -154,3 +154,11 @@ def test_every_object_is_of_the_release(chart: Chart, values: dict[str, Any]) ->
             labels
             >= {"app.kubernetes.io/instance": "gateway", **values.get("commonLabels", {})}.items()
         )
+
+
+def test_objects_are_called_as_the_values_say(chart: Chart) -> None:
+    made = chart(GROUP)
+
+    assert {one["metadata"]["name"] for one in made.all} == {"mcp-of-the-team", "team"}
+    for one in made.all:
+        assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "mcp"

@@ -93,7 +93,8 @@ def image(containerfile: Containerfile, tmp_path_factory: pytest.TempPathFactory
     """What the container's build stage makes, by its own commands, in a folder in the place of /opt/vmcp."""
     context = copy(containerfile.copied, tmp_path_factory.mktemp("context"))
     place = tmp_path_factory.mktemp("image") / "vmcp"
+    (given,) = containerfile.stages[0].all("ARG")
     for command in containerfile.commands:
         ours = command.replace("/opt/vmcp", str(place)).replace("python -m", f"{sys.executable} -m")
-        run("/bin/sh", "-euc", f"EXTRAS=; {ours}", cwd=context)
+        run("/bin/sh", "-euc", f"{given}; {ours}", cwd=context)
     return place

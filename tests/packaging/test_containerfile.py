@@ -57,6 +57,12 @@ def test_its_build_stage_installs_all_that_is_needed(image: Path, tmp_path: Path
     run(python, "-c", EVERYTHING, cwd=tmp_path)
 
 
+def test_it_serves_the_objects_of_a_cluster_too(image: Path, tmp_path: Path) -> None:
+    python = image / "bin" / "python"
+
+    run(python, "-c", "import vmcp.kube.library", cwd=tmp_path)
+
+
 def test_its_options_are_options_of_the_command(image: Path, containerfile: Containerfile) -> None:
     command, *words = containerfile.stages[-1].words("CMD")
 
