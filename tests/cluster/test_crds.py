@@ -16,7 +16,7 @@ from tests.crd.broken_spec import SMALLEST, Broken
 from tests.crd.samples import Object, name, samples
 from tests.support.cluster.admin import Told
 from tests.support.cluster.cluster import Cluster
-from tests.support.cluster.definitions import PATH, conditions, install, path_of
+from tests.support.cluster.definitions import PATH, conditions, path_of
 from vmcp.crd.definitions import definitions
 from vmcp.crd.kinds import API_VERSIONS, DEPRECATED_VERSION, GROUP, KIND_OF, STORED_VERSION
 from vmcp.crd.reading import read, unknown_fields
@@ -24,13 +24,6 @@ from vmcp.model.secret import Secret
 
 # What is checked and filled in, and then not kept.
 DRY = "?dryRun=All"
-
-
-@pytest.fixture(scope="module")
-def taught(cluster: Cluster) -> Cluster:
-    """The cluster, which knows the kinds."""
-    install(cluster)
-    return cluster
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ REQUIRED = (
     "tests.secrets",
     "tests.ui",
     "tests.cluster",
+    "tests.objects",
 )
 
 

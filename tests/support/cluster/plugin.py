@@ -10,6 +10,7 @@ import pytest
 from tests.kube.binaries.build import ensure
 from tests.kube.binaries.places import found
 from tests.support.cluster.cluster import Cluster, running
+from tests.support.cluster.definitions import install
 
 _missing = pytest.StashKey[str]()
 
@@ -57,6 +58,13 @@ def cluster(
         absent(f"There is no Kubernetes API server here: {reason}")
     with running(found(), tmp_path_factory.mktemp("cluster")) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def taught(cluster: Cluster) -> Cluster:
+    """The cluster, which knows the kinds of the custom resources."""
+    install(cluster)
+    return cluster
 
 
 @pytest.fixture

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tests.support.cluster.admin import Object
 from tests.support.cluster.cluster import Cluster
 from tests.support.cluster.definitions import path_of
+from tests.support.homes import Home, Made, choice
 from vmcp.clock import SystemClock
 from vmcp.crd.kinds import GROUP, KIND_OF, VERSIONS
-from vmcp.discovery.choice import Choice
 from vmcp.discovery.kubernetes import KubernetesSource, Place
 from vmcp.discovery.reload import LiveConfig
 from vmcp.kube.client import ApiServer
 from vmcp.kube.login import ByKubeconfig
-from vmcp.kube.pace import Pace
+from vmcp.kube.pace import PACE, Pace
 
 # What a gateway reads, and nothing else of its namespace.
 READ = ("get", "list", "watch")
 
 
 def rules(*names: str) -> list[Object]:
-    """Return what a Role allows that lets a gateway read custom resources, and Secrets and ConfigMaps of these names."""
+    """Return the rules by which a gateway reads custom resources, and Secrets and ConfigMaps of these names."""
     kinds = {
         "apiGroups": [GROUP],
         "resources": [each.plural for each in KIND_OF.values()],
@@ -33,7 +33,7 @@ def rules(*names: str) -> list[Object]:
     return [kinds, {**named, "resourceNames": names}] if names else [kinds]
 
 
-class Resources:
+class Resources(Home):
     """A namespace of its own, and a ServiceAccount in it that may read `names`."""
 
     def __init__(self, cluster: Cluster, *names: str) -> None:
@@ -60,17 +60,9 @@ class Resources:
         path = f"{self._path({'kind': kind})}/{name}/status"
         await asyncio.to_thread(self.cluster.admin.merge, path, {"status": status})
 
-    def source(
-        self, pace: Pace, **chosen: Any
-    ) -> Callable[[LiveConfig], Sequence[KubernetesSource]]:
+    def source(self, pace: Pace = PACE, **chosen: Any) -> Made:
         """Return what makes the source of the namespace, for `gateway_of`."""
-        usual: Object = {
-            "gateway": None,
-            "group": None,
-            "namespace": self.namespace,
-            "allows_loopback": True,
-        }
-        place = Place(self.namespace, Choice(**{**usual, **chosen}))
+        place = Place(self.namespace, choice(namespace=self.namespace, **chosen))
 
         def made(live: LiveConfig) -> Sequence[KubernetesSource]:
             server = ApiServer(self.login(), SystemClock())
