@@ -6,16 +6,15 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from socket import socket
 
-from vmcp.assembly import running
+from vmcp.assembly import Beside, running
 from vmcp.clock import SystemClock
 from vmcp.config.exposure import is_exposed
 from vmcp.config.schema import Config
 from vmcp.discovery.reload import LiveConfig
-from vmcp.discovery.source import Source
 from vmcp.gateway.core import Gateway
 from vmcp.gateway.exporting import Exports
 from vmcp.latest import Latest
@@ -48,13 +47,13 @@ async def serve(
     environment: Mapping[str, str],
     log_format: Format,
     on_listening: Callable[[str], None],
-    others: Sequence[Source],
+    beside: Beside,
     *,
     ui: bool,
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen or ExtraMissing.
 
-    `others` are sources beside the config. `ui` shows the page for people also where the operations port is not
+    `ui` shows the page for people also where the operations port is not
     on loopback.
     """
     loaded = live.loaded.value
@@ -67,7 +66,7 @@ async def serve(
     ):
         stop = signals.stop()
         async with (
-            running(live, environment, others) as gateway,
+            running(live, environment, beside) as gateway,
             _reloading(live),
             exports.of(gateway),
         ):
@@ -97,7 +96,7 @@ async def serve_stdio(
     log_format: Format,
     streams: tuple[int, int],
     view: View,
-    others: Sequence[Source],
+    beside: Beside,
 ) -> None:
     """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
     loaded = live.loaded.value
@@ -106,7 +105,7 @@ async def serve_stdio(
     keeper = Keeper(SystemClock())
     stop = signals.stop()
     async with (
-        running(live, environment, others) as gateway,
+        running(live, environment, beside) as gateway,
         _reloading(live),
         exports.of(gateway),
         asyncio.TaskGroup() as tasks,

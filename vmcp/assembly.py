@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from vmcp.catalog.lookup import Catalog
 from vmcp.clock import SystemClock
@@ -51,14 +52,34 @@ class Survey:
     problems: tuple[Problem, ...]
 
 
+class Companion(Protocol):
+    """What runs beside a gateway, and what operators are told of it."""
+
+    def told(self) -> Mapping[str, object]:
+        """Return how it is, as JSON."""
+        ...
+
+    async def run(self) -> None:
+        """Do what it is for, until cancelled."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What there is beside the config file: other sources, and what runs beside the gateway."""
+
+    sources: Sequence[Source] = ()
+    companions: Sequence[Callable[[Gateway], Companion]] = ()
+
+
+ALONE = Beside()
+
+
 @asynccontextmanager
 async def running(
-    live: LiveConfig, environment: Mapping[str, str], others: Sequence[Source] = ()
+    live: LiveConfig, environment: Mapping[str, str], beside: Beside = ALONE
 ) -> AsyncIterator[Gateway]:
-    """Run a gateway without its listeners for the block; backends and child processes end after it.
-
-    `others` are sources beside the config file.
-    """
+    """Run a gateway without its listeners for the block; backends and child processes end after it."""
     pseudonym = f"vmcp-{secrets.token_hex(8)}"
     clock, http = SystemClock(), HttpClient(pseudonym, proxies(environment))
     registry = Registry()
@@ -72,7 +93,7 @@ async def running(
     origin = loaded.config.server.seal_key_origin
     seal = Seal(clock, loaded.secret(origin) if origin is not None else None)
     parked = ParkedCalls()
-    sources: tuple[Source, ...] = (StaticSource(live.loaded), *others)
+    sources: tuple[Source, ...] = (StaticSource(live.loaded), *beside.sources)
     gateway = Gateway(
         pseudonym=pseudonym,
         loading=live.loading,
@@ -87,6 +108,8 @@ async def running(
         readiness=Readiness(registry.snapshot, inventories.health.table),
         sources=sources,
     )
+    companions = [make(gateway) for make in beside.companions]
+    gateway.reports.extend(companions)
     try:
         async with asyncio.TaskGroup() as tasks:
             works = [
@@ -103,6 +126,7 @@ async def running(
                     gateway.readiness.run(views.catalog),
                     gateway.lag.run(),
                     _follow_logs(live, gateway),
+                    *(each.run() for each in companions),
                 )
             ]
             try:
@@ -130,10 +154,10 @@ async def survey(
     live: LiveConfig,
     environment: Mapping[str, str],
     seconds: float,
-    others: Sequence[Source] = (),
+    beside: Beside = ALONE,
 ) -> Survey:
     """Open every backend once, within a time, and return what there is."""
-    async with running(live, environment, others) as gateway:
+    async with running(live, environment, beside) as gateway:
         try:
             async with asyncio.timeout(seconds):
                 await gateway.readiness.reached()

@@ -41,7 +41,7 @@ def test_what_does_not_say_which_objects_is_refused(
 def test_a_context_without_a_cluster_is_refused(vmcp: Vmcp) -> None:
     ended = vmcp("serve", "--context", "work")
 
-    assert (ended.code, ended.err.strip()) == (2, "--context goes with --kubernetes.")
+    assert (ended.code, ended.err.strip()) == (2, "--context and --status go with --kubernetes.")
 
 
 def test_variables_name_the_gateway_as_in_a_pod(

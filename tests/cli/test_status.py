@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -215,3 +216,25 @@ def test_a_folder_with_a_broken_file_is_told(vmcp: Vmcp) -> None:
         "  one.yaml is broken",
     ]
     assert ended.code == 1
+
+
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ({"leader": True, "lastWrite": "2026-01-01T00:00:00Z"}, "written 1 d ago"),
+        ({"leader": True, "lastWrite": None}, "not written yet"),
+        ({"leader": False, "lastWrite": None}, "written by another gateway"),
+        ({"leader": True, "lastWrite": None, "error": "403"}, "not written: 403"),
+        ({"leader": False, "lastWrite": None, "leaseError": "404"}, "not written: 404"),
+    ],
+)
+def test_who_writes_the_status_of_an_object_is_told(
+    vmcp: Vmcp, report: Mapping[str, Any], state: str
+) -> None:
+    known = {"object": "VirtualMCPServer/apps/all", **report}
+
+    with gateway(told(HEALTHY, reports=[known])) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    line = re.sub(r"\d+ d ago", "1 d ago", ended.out.splitlines()[1])
+    assert line == f"status of VirtualMCPServer/apps/all: {state}"

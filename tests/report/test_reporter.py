@@ -112,11 +112,11 @@ async def test_of_two_gateways_one_writes_and_the_other_takes_over_when_it_ends(
             # What one knows who does not lead is not written.
             second.show(LOST)
             await asyncio.sleep(30)
-            assert first.report.told.value.is_leader
-            assert not second.report.told.value.is_leader
+            assert first.report.state.value.is_leader
+            assert not second.report.state.value.is_leader
             assert len(desk.wrote) == 1
         await asyncio.sleep(TERMS.retry_seconds + 1)
-        assert second.report.told.value.is_leader
+        assert second.report.state.value.is_leader
 
     assert desk.wrote[-1].entries["wiki"]["status"] == "unavailable"
 
@@ -138,7 +138,7 @@ async def test_who_cannot_renew_the_lease_writes_no_more_and_says_why() -> None:
         await asyncio.sleep(10)
         desk.api.denied = {"leases"}
         await asyncio.sleep(TERMS.lease_seconds)
-        told = made.report.told.value
+        told = made.report.state.value
         assert not told.is_leader
         assert "403" in told.lease_error
 
@@ -150,7 +150,7 @@ async def test_who_cannot_renew_the_lease_writes_no_more_and_says_why() -> None:
         await asyncio.sleep(10)
 
     assert desk.wrote[-1].entries["wiki"]["status"] == "unavailable"
-    assert made.report.told.value.lease_error == ""
+    assert made.report.state.value.lease_error == ""
 
 
 @in_virtual_time
@@ -159,13 +159,13 @@ async def test_a_failure_to_write_heals_by_itself() -> None:
     desk.api.denied = {"virtualmcpservers"}
     async with running(reporting(desk)) as made:
         await asyncio.sleep(600)
-        assert "403" in made.report.told.value.error
+        assert "403" in made.report.state.value.error
         assert len(desk.wrote) < 20
 
         desk.api.denied = set()
         await asyncio.sleep(PACE.longest_seconds + 1)
 
-    told = made.report.told.value
+    told = made.report.state.value
     assert told.error == ""
     assert told.shown() == {"leader": True, "lastWrite": told.written_at}
 

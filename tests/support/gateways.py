@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.backends import Fake
 from tests.support.waiting import until
-from vmcp.assembly import running
+from vmcp.assembly import Beside, Companion, running
 from vmcp.auth.incoming import Anonymous
 from vmcp.clock import Clock, SystemClock
 from vmcp.config.load import Loaded, load
@@ -174,15 +174,17 @@ async def gateway_of(
     environment: Mapping[str, str] | None = None,
     awaited: bool = True,
     others: Callable[[LiveConfig], Sequence[Source]] = lambda _: (),
+    companions: Sequence[Callable[[Gateway], Companion]] = (),
 ) -> AsyncIterator[Served]:
     """Serve a configuration for the block; `clock` times silence, `others` makes sources beside the config.
+    `companions` run beside the gateway.
 
     No task is left behind it.
     """
     before = asyncio.all_tasks()
     with listening("127.0.0.1", 0) as socket:
         live = live_config(settings, environment)
-        async with running(live, {}, others(live)) as gateway:
+        async with running(live, {}, Beside(others(live), companions)) as gateway:
             keeper = Keeper(clock or SystemClock())
             read = live.loaded.value
             at, path = Latest(entrance(read)), read.config.server.path

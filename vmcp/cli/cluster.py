@@ -30,6 +30,14 @@ Context = Annotated[
     str | None,
     typer.Option("--context", metavar="NAME", help="With --kubernetes: a context of kubeconfig."),
 ]
+Status = Annotated[
+    bool | None,
+    typer.Option(
+        "--status/--no-status",
+        help="With --kubernetes: write what is found into the status of the VirtualMCPServer. "
+        "Pods do, unless told not to; with a kubeconfig nobody does, unless told to.",
+    ),
+]
 
 
 def place(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vmcp.cli import cluster, folder, output
-from vmcp.cli.cluster import Context, Kubernetes
+from vmcp.cli.cluster import Context, Kubernetes, Status
 from vmcp.cli.files import AnyConfigFile, Insecure, McpJson
 from vmcp.cli.folder import GatewayName, Group, Loopback, Manifests, Namespace
 from vmcp.cli.stop import ExitCode, Stop
 
 if TYPE_CHECKING:
+    from vmcp.assembly import Beside
     from vmcp.discovery.choice import Folder
     from vmcp.discovery.kubernetes import Place
     from vmcp.discovery.reload import LiveConfig
-    from vmcp.discovery.source import Source
 
 
 class LogLevel(StrEnum):
@@ -73,6 +73,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     mcp_json: McpJson = None,
     kubernetes: Kubernetes = False,
     context: Context = None,
+    status: Status = None,
     manifests: Manifests = None,
     name: GatewayName = None,
     group: Group = None,
@@ -100,14 +101,14 @@ def serve(  # noqa: PLR0913 (each option is one)
             "--backend or --view goes with --stdio; over HTTP each has a path of its own.",
             ExitCode.USAGE,
         )
+    if kubernetes and manifests is not None:
+        raise Stop("--kubernetes and --manifests do not go together.", ExitCode.USAGE)
+    if not kubernetes and (context, status) != (None, None):
+        raise Stop("--context and --status go with --kubernetes.", ExitCode.USAGE)
     place = chosen = None
     if kubernetes:
-        if manifests is not None:
-            raise Stop("--kubernetes and --manifests do not go together.", ExitCode.USAGE)
         place = cluster.place(name, group, namespace, allows_loopback=allow_loopback_backends)
     else:
-        if context is not None:
-            raise Stop("--context goes with --kubernetes.", ExitCode.USAGE)
         chosen = folder.choice(
             manifests, name, group, namespace, allows_loopback=allow_loopback_backends
         )
@@ -133,43 +134,40 @@ def serve(  # noqa: PLR0913 (each option is one)
         from vmcp.errors import CannotListen, ExtraMissing
 
     live = LiveConfig(partial(load, sources, os.environ), loaded, SystemClock())
-    others = _in_folder(chosen, live) if place is None else _in_cluster(place, context, live)
+    beside = _in_folder(chosen, live) if place is None else _joined(place, context, status, live)
     if stdio:
         from vmcp.cli.part import part
         from vmcp.transport.incoming.stdio import own_streams
 
-        served = part(loaded, backend, view, others)
+        served = part(loaded, backend, view, beside.sources)
         uvloop.run(
-            app.serve_stdio(live, os.environ, log_format.value, own_streams(), served, others)
+            app.serve_stdio(live, os.environ, log_format.value, own_streams(), served, beside)
         )
         return
     try:
-        uvloop.run(app.serve(live, os.environ, log_format.value, _announce, others, ui=ui))
+        uvloop.run(app.serve(live, os.environ, log_format.value, _announce, beside, ui=ui))
     except CannotListen as error:
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
     except ExtraMissing as error:
         raise Stop(str(error), ExitCode.FAILED) from None
 
 
-def _in_cluster(place: Place, context: str | None, live: LiveConfig) -> Sequence[Source]:
-    """Return the source of a namespace."""
-    from vmcp.clock import SystemClock
-    from vmcp.discovery.kubernetes import KubernetesSource
-    from vmcp.kube.client import ApiServer
-    from vmcp.kube.pace import PACE
+def _joined(place: Place, context: str | None, status: bool | None, live: LiveConfig) -> Beside:  # noqa: FBT001
+    """Return what follows a namespace."""
+    from vmcp.cli.joined import beside
 
-    clock = SystemClock()
-    server = ApiServer(cluster.login(context), clock)
-    return (KubernetesSource(server, place, live.loaded, clock=clock, pace=PACE),)
+    return beside(place, context, live.loaded, writes_status=status)
 
 
-def _in_folder(chosen: Folder | None, live: LiveConfig) -> Sequence[Source]:
+def _in_folder(chosen: Folder | None, live: LiveConfig) -> Beside:
     """Return the source of a folder, if there is one."""
+    from vmcp.assembly import ALONE, Beside
+
     if chosen is None:
-        return ()
+        return ALONE
     from vmcp.cli.folder_source import source
 
-    return (source(chosen, live.loaded),)
+    return Beside((source(chosen, live.loaded),))
 
 
 @contextmanager

@@ -58,7 +58,12 @@ def _wrong(told: Facts) -> Iterator[str]:
 
 def _print(told: Facts, now: datetime) -> None:
     sources = told.get("sources", ())
-    about = (_headline(told), *_about_config(_config(told), now), *_about_sources(sources, now))
+    about = (
+        _headline(told),
+        *_about_config(_config(told), now),
+        *_about_sources(sources, now),
+        *_about_reports(told.get("reports", ()), now),
+    )
     for line in about:
         output.emit(output.visible(line))
     backends = told.get("backends", ())
@@ -125,6 +130,20 @@ def _about_sources(sources: Iterable[Facts], now: datetime) -> Iterator[str]:
                 name = f"{one['kind']}/{one['name']}" if "name" in one else one["kind"]
                 error = f": {one['error']}" if "error" in one else ""
                 yield f"  {name} is {_PHASES.get(one['phase'], one['phase'])} for {_ago(one['since'], now)}{error}"
+
+
+def _about_reports(reports: Iterable[Facts], now: datetime) -> Iterator[str]:
+    """Yield whether statuses are written, and by whom."""
+    for each in reports:
+        error = each.get("error") or each.get("leaseError")
+        if error:
+            state = f"not written: {error}"
+        elif not each["leader"]:
+            state = "written by another gateway"
+        else:
+            last = each.get("lastWrite")
+            state = "not written yet" if last is None else f"written {_ago(last, now)} ago"
+        yield f"status of {each['object']}: {state}"
 
 
 def _place(source: Facts) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 
-from vmcp.assembly import Survey, survey
+from vmcp.assembly import Beside, Survey, survey
 from vmcp.cli.folders import sources
 from vmcp.clock import SystemClock
 from vmcp.config.load import Loaded
@@ -18,4 +18,4 @@ def surveyed(loaded: Loaded, seconds: float, chosen: Folder | None = None) -> Su
     """Return what there is within a time; the log stays silent, for the commands tell what goes wrong."""
     live = LiveConfig(lambda: loaded, loaded, SystemClock())
     logging.lastResort = logging.NullHandler()
-    return asyncio.run(survey(live, os.environ, seconds, sources(chosen, loaded)))
+    return asyncio.run(survey(live, os.environ, seconds, Beside(sources(chosen, loaded))))

@@ -98,11 +98,10 @@ class KubernetesSource:
         return self._contribution
 
     @property
-    def generation(self) -> int | None:
-        """The generation of the VirtualMCPServer that is served by name, None where it is not there."""
+    def gateway(self) -> Kept | None:
+        """The VirtualMCPServer that is served by name, None where it is not there."""
         name = self._place.choice.gateway
-        found = name and self._watches.store.get(_RESOURCES[GATEWAY], name)
-        return found.content["metadata"].get("generation") if found else None
+        return self._watches.store.get(_RESOURCES[GATEWAY], name) if name else None
 
     def told(self) -> Mapping[str, object]:
         """Return how well the objects are known."""

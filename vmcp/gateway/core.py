@@ -35,7 +35,7 @@ class Gateway:
     """What serves the clients; each part owns its own tasks and tables.
 
     `pseudonym` is what its requests to backends say of where they came through; `loading` tells how the
-    config was read.
+    config was read, `sources` where backends come from, `reports` who writes elsewhere what is known here.
     """
 
     pseudonym: str
@@ -54,6 +54,7 @@ class Gateway:
     lag: Lag = field(default_factory=Lag)
     accounts: Accounts = field(default_factory=Accounts)
     gauges: list[Gauge] = field(default_factory=list)
+    reports: list[Telling] = field(default_factory=list)
 
     def reader(self, client: Client, uri: str) -> BackendClient:
         """Return the client of the backend that serves a URI; raise UnknownName or BackendFailed."""

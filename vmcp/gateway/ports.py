@@ -16,10 +16,10 @@ from vmcp.protocol.failures import BackendFailed
 
 
 class Telling(Protocol):
-    """Where backends come from, as far as operators are told."""
+    """A part beside those of the gateway, as far as operators are told of it."""
 
     def told(self) -> Mapping[str, object]:
-        """Return how it is, as JSON; `source` is its name."""
+        """Return how it is, as JSON."""
         ...
 
 

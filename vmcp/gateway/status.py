@@ -49,6 +49,7 @@ def _overview(gateway: Gateway) -> dict[str, object]:
         "sessions": len(gateway.sessions),
         "config": loaded(loading),
         "sources": [each.told() for each in gateway.sources],
+        "reports": [each.told() for each in gateway.reports],
         "catalog": {**_counts(catalog), "buildSeconds": round(gateway.views.build_seconds, 4)},
         "views": [*_views(gateway.views)],
         "backends": [

@@ -77,11 +77,12 @@ class Report:
     ) -> None:
         """Take the namespace and the name of the object from `key`."""
         self._server = server
+        self._key = key
         self._see = see
         self._cells = cells
         self._pace = candidate.pace
-        self.told = Latest(Told())
-        self._writer = Writer(server, key, self.told, clock=clock, pace=candidate.pace)
+        self.state = Latest(Told())
+        self._writer = Writer(server, key, self.state, clock=clock, pace=candidate.pace)
         self._elector = Elector(
             server,
             key.namespace,
@@ -91,6 +92,10 @@ class Report:
             terms=candidate.terms,
         )
         self._moved = asyncio.Event()
+
+    def told(self) -> Mapping[str, object]:
+        """Return what operators of the gateway are told of the report."""
+        return {"object": str(self._key), **self.state.value.shown()}
 
     async def run(self) -> None:
         """Report until cancelled; then give the Lease back."""
@@ -122,11 +127,11 @@ class Report:
 
     async def _tell_of_lease(self) -> None:
         async for error in self._elector.error.changes():
-            self.told.set(replace(self.told.value, lease_error=error))
+            self.state.set(replace(self.state.value, lease_error=error))
 
     async def _follow_lease(self) -> None:
         async for leads in self._elector.is_leader.changes():
-            self.told.set(replace(self.told.value, is_leader=leads))
+            self.state.set(replace(self.state.value, is_leader=leads))
             if leads:
                 await self._lead()
 
