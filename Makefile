@@ -43,7 +43,7 @@ kube-programs: $(VENV)/.ready
 
 # What speaks to Kubernetes, against a real API server; fails where there is none and none can be built.
 test-kube: kube-programs
-	VMCP_KUBE=required $(BIN)/python -m pytest tests/kube tests/cluster tests/objects $(PYTEST)
+	VMCP_KUBE=required $(BIN)/python -m pytest tests/kube tests/cluster tests/objects tests/charts $(PYTEST)
 
 check: lint types layers test
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +64,13 @@ def test_it_has_no_faults(helm: Helm) -> None:
     assert "0 chart(s) failed" in helm("lint", "--strict", CHART)
     for values in CASES.values():
         assert "0 chart(s) failed" in helm("lint", "--strict", CHART, values=values)
+
+
+def test_it_can_be_packed(helm: Helm, tmp_path: Path) -> None:
+    helm("package", CHART, "--destination", tmp_path)
+
+    (packed,) = tmp_path.glob("vmcp-*.tgz")
+    assert helm.rendered(packed, values=FULL) == helm.rendered(CHART, values=FULL)
 
 
 @every_case

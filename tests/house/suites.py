@@ -16,6 +16,7 @@ REQUIRED = (
     "tests.ui",
     "tests.cluster",
     "tests.objects",
+    "tests.charts",
 )
 
 
