@@ -97,6 +97,6 @@ async def test_who_loses_the_right_to_the_lease_stops_leading_and_says_why(
         fake.denied = {"leases"}
 
         await until(lambda: not elector.is_leader.value, SECONDS)
-        assert "403" in elector.error.value
+        await until(lambda: "403" in elector.error.value, SECONDS)
         fake.denied = set()
         await until(lambda: elector.is_leader.value and not elector.error.value, SECONDS)
