@@ -15,15 +15,20 @@ from urllib.request import urlopen
 import pytest
 
 from tests.charts.mounted import Held, Mounted
-from tests.charts.objects import CASES, DYNAMIC, FULL, GROUP, STATIC, Chart
+from tests.charts.objects import CASES, DYNAMIC, FULL, GROUP, STATIC, Chart, Objects
 from tests.cli.conftest import ROOT
 from tests.cli.servers import running, workshop
 from tests.support.authority import certificate, ec_key, plain
+from tests.support.cluster.chart import CHART, installed
+from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.definitions import install, path_of
+from tests.support.cluster.helm import Helm
 from tests.support.waiting import until
 from vmcp.cli import configuration
 from vmcp.cli.main import run
 from vmcp.config.errors import ConfigInvalid
 from vmcp.config.load import Loaded
+from vmcp.crd.kinds import GROUP as GROUP_OF_API
 
 KEY = "k" * 40
 TLS = {"tls.crt": certificate("gateway", ec_key()), "tls.key": plain(ec_key())}
@@ -95,11 +100,11 @@ def shop() -> Iterator[str]:
 
 
 @contextmanager
-def started(mounted: Mounted) -> Iterator[dict[str, str]]:
+def started(mounted: Mounted, *more: str, **variables: str) -> Iterator[dict[str, str]]:
     """Run what the container runs, at free ports of this machine; give the fields of its first line."""
-    here = ["--host=127.0.0.1", "--port=0", "--ops-port=0"]
+    here = ["--host=127.0.0.1", "--port=0", "--ops-port=0", *more]
     words = [sys.executable, "-m", "vmcp", *mounted.arguments, *here]
-    env = {"PATH": os.defpath, **mounted.variables}
+    env = {"PATH": os.defpath, **mounted.variables, **variables}
     with subprocess.Popen(words, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -107,6 +112,11 @@ def started(mounted: Mounted) -> Iterator[dict[str, str]]:
         finally:
             process.terminate()
             process.communicate(timeout=30)
+
+
+def answer(url: str) -> int:
+    with urlopen(url) as told:
+        return int(told.status)
 
 
 def status(operations: str) -> dict[str, Any]:
@@ -134,3 +144,68 @@ async def test_a_changed_config_is_followed_without_a_new_pod(
 
 def template(made: Any) -> Any:
     return made.one("Deployment")["spec"]["template"]
+
+
+MADE = {
+    "virtualMCPServer": {"name": "team", "create": True},
+    "mcpGroup": {"create": True},
+    "rbac": {"secretNames": ["key"]},
+    "allowAnonymous": True,
+}
+
+
+async def test_a_gateway_with_the_rights_of_the_chart_serves_and_tells(
+    cluster: Cluster, helm: Helm, namespace: str, tmp_path: Path, shop: str
+) -> None:
+    install(cluster)
+    login = logged_in(cluster, namespace, tmp_path)
+    with_a_backend(cluster, namespace, shop)
+    made = Objects(helm.rendered(CHART, "-n", namespace, values=MADE))
+    pod = Mounted(made, HELD, tmp_path / "pod")
+
+    # Only a pod does so untold.
+    options = ("--allow-loopback-backends", "--status")
+    with started(pod, *options, KUBECONFIG=str(login)) as told:
+        await until(lambda: reported(cluster, namespace).get("backendCount") == 1, 30.0)
+        holder = lease(cluster, namespace)["holderIdentity"]
+        installed(cluster, namespace, {**MADE, "commonLabels": {"example.com/new": "yes"}})
+        after = lease(cluster, namespace)["holderIdentity"]
+        ready = answer(f"{told['operations']}/readyz")
+
+    (backend,) = reported(cluster, namespace)["discoveredBackends"]
+    assert (backend["name"], backend["status"]) == ("shop", "ready")
+    assert ready == 200
+    assert holder
+    assert after == holder
+
+
+def logged_in(cluster: Cluster, namespace: str, folder: Path) -> Path:
+    """Install the chart; return a kubeconfig of its account."""
+    token = cluster.pki.token(installed(cluster, namespace, MADE), seconds=3600)
+    return cluster.write_kubeconfig(folder / "login", {"token": token}, namespace)
+
+
+def with_a_backend(cluster: Cluster, namespace: str, url: str) -> None:
+    """Add a member to the group that needs a Secret."""
+    secret = {"metadata": {"name": "key"}, "stringData": {"key": "k"}}
+    cluster.admin.do("POST", f"/api/v1/namespaces/{namespace}/secrets", secret)
+    header = {"headerName": "X-Key", "valueSecretRef": {"name": "key", "key": "key"}}
+    spec = {
+        "groupRef": {"name": "team"},
+        "transport": "streamable-http",
+        "remoteUrl": url,
+        "headerForward": {"addHeadersFromSecret": [header]},
+    }
+    kind = {"apiVersion": f"{GROUP_OF_API}/v1beta1", "kind": "MCPServerEntry"}
+    entry = {**kind, "metadata": {"name": "shop"}, "spec": spec}
+    cluster.admin.do("POST", path_of("MCPServerEntry", namespace), entry)
+
+
+def reported(cluster: Cluster, namespace: str) -> Any:
+    path = path_of("VirtualMCPServer", namespace)
+    return cluster.admin.do("GET", f"{path}/team").get("status", {})
+
+
+def lease(cluster: Cluster, namespace: str) -> Any:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/team-vmcp-status"
+    return cluster.admin.do("GET", path)["spec"]
