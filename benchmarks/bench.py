@@ -11,6 +11,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from benchmarks.cases import ALL_CASES, LoadFailed
+from benchmarks.changes import live_changes
 from benchmarks.client import WrongAnswer
 from benchmarks.grid import Settings, compare
 from benchmarks.processes import ROOT, ProcessFailed
@@ -48,7 +49,7 @@ async def measure(
     rows, counts = await compare(settings, say)
     verdicts = [*relay_verdicts(rows), *observation_verdicts(rows), *counts]
     if "gateway" in settings.cases:
-        for scenario in (large_catalog, hanging_backend, many_sessions, start_up):
+        for scenario in (large_catalog, hanging_backend, many_sessions, start_up, live_changes):
             found, judged = await scenario(settings, say)
             rows += found
             verdicts += judged

@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO
@@ -91,12 +91,15 @@ async def is_ok(url: str) -> bool:
 
 @asynccontextmanager
 async def running(
-    command: Sequence[str], *, is_ready: Callable[[], Awaitable[bool]]
+    command: Sequence[str],
+    *,
+    is_ready: Callable[[], Awaitable[bool]],
+    env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[int]:
     """Run a command from when it is ready until the block ends; give its process id."""
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
-            *command, cwd=ROOT, stdin=DEVNULL, stdout=log, stderr=log
+            *command, cwd=ROOT, env=env, stdin=DEVNULL, stdout=log, stderr=log
         )
         try:
             await _until_ready(process, is_ready, command, log)

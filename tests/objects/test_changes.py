@@ -151,8 +151,8 @@ async def test_a_gateway_that_wants_callers_checked_serves_nobody_until_it_does_
 
 
 def closed(served: Served) -> str | None:
-    found: Json | None = served.status()["closed"]
-    return found and found["reason"]
+    found: Json = served.status()["closed"] or {}
+    return found.get("reason")
 
 
 async def statuses(caller: Client) -> tuple[int, int]:
