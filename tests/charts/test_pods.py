@@ -183,6 +183,14 @@ def test_labels_of_the_values_do_not_take_the_place_of_those_of_the_chart(chart:
     assert made.one("Service")["spec"]["selector"] == selected
 
 
+def test_the_platform_may_choose_the_users(chart: Chart) -> None:
+    theirs = dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"))
+
+    context = chart(DYNAMIC, podSecurityContext=theirs).pod["securityContext"]
+
+    assert context == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
 def test_the_number_of_replicas_can_be_left_to_an_autoscaler(chart: Chart) -> None:
     made = chart(DYNAMIC, replicas=None)
 
