@@ -25,11 +25,24 @@ def installed(cluster: Cluster, namespace: str, values: Object) -> Account:
 
     `values` are all that differ from those of the chart: what an earlier call gave does not stay.
     """
-    home = cluster.folder / "helm"
-    home.mkdir(exist_ok=True)
-    helm = Helm(cluster, home)
+    helm = _helm(cluster)
     helm("upgrade", "--install", RELEASE, CHART, "--namespace", namespace, values=values)
     return account(cluster, namespace)
+
+
+def rights(cluster: Cluster, values: Object) -> list[Object]:
+    """Return the rules of the Role that the chart makes of values, without installing it."""
+    (role,) = [
+        each for each in _helm(cluster).rendered(CHART, values=values) if each["kind"] == "Role"
+    ]
+    rules: list[Object] = role["rules"]
+    return rules
+
+
+def _helm(cluster: Cluster) -> Helm:
+    home = cluster.folder / "helm"
+    home.mkdir(exist_ok=True)
+    return Helm(cluster, home)
 
 
 def account(cluster: Cluster, namespace: str) -> Account:

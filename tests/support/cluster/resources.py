@@ -33,17 +33,12 @@ def rules(*names: str) -> list[Object]:
     return [kinds, {**named, "resourceNames": names}] if names else [kinds]
 
 
-class Resources(Home):
-    """A namespace of its own, and a ServiceAccount in it that may read `names`."""
+class Namespace:
+    """A namespace of its own, in which an administrator changes objects."""
 
-    def __init__(self, cluster: Cluster, *names: str) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.namespace = cluster.new_namespace()
-        self.account = cluster.new_account(self.namespace, "gateway", rules(*names))
-
-    def allow(self, *names: str) -> None:
-        """Let the account read Secrets and ConfigMaps of these names from now on, and no others."""
-        self.cluster.allow(self.namespace, "gateway", rules(*names))
 
     async def put(self, *objects: Object) -> None:
         """Apply objects, one after the other."""
@@ -59,6 +54,26 @@ class Resources(Home):
         """Say in an object's status what an operator would."""
         path = f"{self._path({'kind': kind})}/{name}/status"
         await asyncio.to_thread(self.cluster.admin.merge, path, {"status": status})
+
+    def _path(self, one: Object) -> str:
+        kind = one["kind"]
+        if kind in KIND_OF:
+            _, _, version = one.get("apiVersion", VERSIONS[-1]).rpartition("/")
+            return path_of(kind, self.namespace, version)
+        plural = {"Secret": "secrets", "ConfigMap": "configmaps"}[kind]
+        return f"/api/v1/namespaces/{self.namespace}/{plural}"
+
+
+class Resources(Namespace, Home):
+    """A namespace of its own, and a ServiceAccount in it that may read `names`."""
+
+    def __init__(self, cluster: Cluster, *names: str) -> None:
+        super().__init__(cluster)
+        self.account = cluster.new_account(self.namespace, "gateway", rules(*names))
+
+    def allow(self, *names: str) -> None:
+        """Let the account read Secrets and ConfigMaps of these names from now on, and no others."""
+        self.cluster.allow(self.namespace, "gateway", rules(*names))
 
     def source(self, pace: Pace = PACE, **chosen: Any) -> Made:
         """Return what makes the source of the namespace, for `gateway_of`."""
@@ -76,11 +91,3 @@ class Resources(Home):
         path = self.cluster.folder / f"{self.namespace}.kubeconfig"
         self.cluster.write_kubeconfig(path, {"token": token}, self.namespace)
         return ByKubeconfig(str(path), None, SystemClock())
-
-    def _path(self, one: Object) -> str:
-        kind = one["kind"]
-        if kind in KIND_OF:
-            _, _, version = one.get("apiVersion", VERSIONS[-1]).rpartition("/")
-            return path_of(kind, self.namespace, version)
-        plural = {"Secret": "secrets", "ConfigMap": "configmaps"}[kind]
-        return f"/api/v1/namespaces/{self.namespace}/{plural}"
