@@ -87,7 +87,7 @@ class Reporting:
 
     @property
     def told(self) -> Told:
-        return self.report.told.value
+        return self.report.state.value
 
     def show(self, shown: Picture) -> None:
         """Have the gateway know something else."""

@@ -8,7 +8,7 @@ HINTS: Mapping[str, str] = {
     "HostUnknown": "Check the host in the url, and the name servers of this machine.",
     "ProxyUnusable": "Write a URL such as http://proxy.example:3128 into that variable, or unset it.",
     "ProxyFailed": "Check the proxy, the credentials in its URL, and NO_PROXY for hosts that need none.",
-    "AddressRefused": "Use another address; for one of a private network set spec.allowPrivateEndpoint of the object.",
+    "AddressRefused": "Use another address; for a private one set spec.allowPrivateEndpoint of the object.",
     "Unreachable": "Start the server, or check the host and the port of the url; then routes and firewalls.",
     "TimedOut": "It is silent: look into its log; give it more time with --timeout if it is only slow.",
     "NoTls": "Does it speak plain HTTP? Then the url begins with http://.",
