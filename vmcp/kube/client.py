@@ -10,10 +10,9 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from vmcp.clock import Clock
 from vmcp.kube.access import Access, Answer, Login, Request, Session
+from vmcp.kube.decoding import decoded
 from vmcp.kube.errors import CannotLogIn, Refused, Unreachable
 from vmcp.protocol.lines import Lines
 
@@ -203,14 +202,14 @@ def _silent(seconds: float) -> Unreachable:
 
 def _decoded(body: bytes) -> Any:
     try:
-        return msgspec.json.decode(body)
+        return decoded(body)
     except ValueError:
         raise Unreachable("what it says is no JSON", is_untrusted=False) from None
 
 
 async def _refused(answer: Answer) -> Refused:
     try:
-        told = msgspec.json.decode((await _body(answer))[:_MOST_FAULT_BYTES])
+        told = decoded((await _body(answer))[:_MOST_FAULT_BYTES])
     except (ValueError, Unreachable):
         told = None
     return refusal(told, status=answer.status, retry_seconds=answer.retry_seconds)

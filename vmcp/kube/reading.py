@@ -6,9 +6,8 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from vmcp.kube.client import ApiServer, refusal
+from vmcp.kube.decoding import decoded
 from vmcp.kube.errors import Unreachable
 from vmcp.kube.pace import Pace, jittered
 from vmcp.kube.resource import Resource
@@ -110,7 +109,7 @@ async def watched(
 
 def _event(line: bytes, scope: Scope) -> Event:
     try:
-        told = msgspec.json.decode(line)
+        told = decoded(line)
         kind, found = told["type"], told["object"]
     except (ValueError, KeyError, TypeError):
         raise Unreachable("what it says in a watch is no event", is_untrusted=False) from None

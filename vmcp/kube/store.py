@@ -30,7 +30,7 @@ class Store:
         objects = self._objects.setdefault(resource, {})
         before = objects.get(found.name)
         objects[found.name] = found
-        if found != before:
+        if before is None or _differ(found, before):
             self._bell.ring([Key(resource, found.name)])
 
     def drop(self, resource: Resource, name: str) -> None:
@@ -49,3 +49,11 @@ class Store:
             self.drop(resource, name)
         for each in told.values():
             self.put(resource, each)
+
+
+def _differ(found: Kept, before: Kept) -> bool:
+    try:
+        return found != before
+    except RecursionError:
+        # It is nested as deep as can be read at all.
+        return found.version != before.version
