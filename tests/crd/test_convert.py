@@ -493,6 +493,17 @@ def test_a_tool_config_that_is_missing_leaves_its_backend_out() -> None:
     assert reasons(found) == [("e", "ToolConfigNotFound"), ("gw", "ToolConfigNotFound")]
 
 
+def test_an_empty_prefix_is_the_usual_one_and_an_order_may_name_a_backend_twice() -> None:
+    details = {"prefixFormat": "", "priorityOrder": ["e", "f", "e"]}
+    aggregation = {"conflictResolution": "priority", "conflictResolutionConfig": details}
+
+    found = made_of(gateway(config={"aggregation": aggregation}), entry())
+
+    assert found.rules is not None
+    assert found.problems == ()
+    assert (found.rules.prefix_format, found.rules.priority_order) == ("{workload}_", ("e", "f"))
+
+
 def test_rules_that_cannot_be_told_show_no_tools() -> None:
     aggregation = {"conflictResolutionConfig": {"prefixFormat": "no place for a name"}}
 

@@ -100,11 +100,8 @@ def _closed(protections: Sequence[str]) -> Unfit | None:
 def _rules(
     world: World, aggregation: Aggregation, wrong: list[Unfit]
 ) -> tuple[Rules, Mapping[str, Unfit]]:
-    settings = toolrules.dumped(aggregation)
-    settings.pop("tools", None)
-    made = _checked(
-        AggregationSettings, settings, "AggregationInvalid", "config.aggregation", wrong
-    )
+    place = "config.aggregation"
+    made = _checked(AggregationSettings, _names(aggregation), "AggregationInvalid", place, wrong)
     # Without rules that can be told, what was to be hidden would be shown.
     whole = Rules(exclude_all_tools=True) if made is None else rules(made)
     found: dict[str, ToolRules] = {}
@@ -116,6 +113,18 @@ def _rules(
         else:
             found[name] = one
     return whole.with_tools(found), unfit
+
+
+def _names(aggregation: Aggregation) -> Mapping[str, Any]:
+    """Return what is said of names; an empty format is none, and who is twice in an order stands where first."""
+    settings = toolrules.dumped(aggregation)
+    settings.pop("tools", None)
+    details = settings.get("conflictResolutionConfig", {})
+    if details.get("prefixFormat") == "":
+        del details["prefixFormat"]
+    if "priorityOrder" in details:
+        details["priorityOrder"] = [*dict.fromkeys(details["priorityOrder"])]
+    return settings
 
 
 def _tools(
