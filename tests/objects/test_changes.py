@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.pairs import SESSIONED, backend, client, in_both_fronts
+from tests.journeys.pairs import at_both_backs, backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import Client, named, stateless, words
 from tests.support.gateways import Served, gateway_of
@@ -164,8 +164,9 @@ async def statuses(caller: Client) -> tuple[int, int]:
 
 @pytest.mark.parametrize("leaves", ["deleted", "moved"])
 @in_both_fronts
+@at_both_backs
 async def test_a_call_under_way_ends_well_when_its_backend_leaves(
-    front: str, leaves: str, home: Home
+    front: str, back: str, leaves: str, home: Home
 ) -> None:
     go_on = asyncio.Event()
 
@@ -173,7 +174,7 @@ async def test_a_call_under_way_ends_well_when_its_backend_leaves(
         await go_on.wait()
         return text("done")
 
-    fake = backend(SESSIONED, slow=slow)
+    fake = backend(back, slow=slow)
     async with looking_on(front, home, fake) as (_, seen):
         await home.put(group(), virtual(), entry(fake))
         await seen.sees("weather_echo", "weather_slow")
