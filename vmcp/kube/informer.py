@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 from vmcp.clock import Clock
 from vmcp.kube.client import ApiServer
@@ -42,10 +43,13 @@ class Informer:
         self._clock = clock
         self._pace = pace
         self._backoff = Backoff(pace)
+        # A Role follows within moments, or not for long.
+        self._denied = Backoff(replace(pace, first_seconds=pace.forbidden_seconds))
         self._version = scope.resource.versions[0]
         # From where the next watch begins; without it all is listed first.
         self._since: str | None = None
         self._misses = 0
+        self._is_away = False
         self._open_since = float("inf")
         self._told = told
         self.sync = Sync(Phase.STARTING, clock.now(), "", "", is_listed=False)
@@ -80,6 +84,7 @@ class Informer:
         async with aclosing(events):
             async for event in events:
                 self._open_since = min(self._open_since, self._clock.monotonic())
+                self._denied.reset()
                 self._hear(event)
 
     async def _listed(self) -> Listed:
@@ -123,14 +128,18 @@ class Informer:
 
     def _failed(self, error: Refused | Unreachable | CannotLogIn) -> float:
         if not isinstance(error, Refused):
+            self._is_away = True
             self._mark(Phase.FAILING, str(error), is_listed=self.sync.is_listed)
             return self._backoff.next()
+        if self._is_away:
+            # It answers again, if only that it is not ready: that takes moments.
+            self._is_away = False
+            self._backoff.reset()
         if error.status == _NOT_FOUND:
             return self._missed(error)
         if error.status == _FORBIDDEN:
             self._mark(Phase.FORBIDDEN, str(error), is_listed=self.sync.is_listed)
-            # A Role follows within moments, or not for long.
-            return max(jittered(self._pace.forbidden_seconds), self._backoff.next())
+            return self._denied.next()
         if error.status not in (_UNAUTHORIZED, _TOO_MANY) and error.status < _SERVER_FAULTS:
             # 410 above all: what happened since is forgotten there.
             self._since = None
