@@ -182,5 +182,7 @@ class Informer:
             # Of what is followed by name there is much, and what it means for a backend is told as its Problem.
             log.debug("watch of an object changed", extra={**extra, "object": name})
             return
-        level = logging.INFO if phase is Phase.SYNCED else logging.WARNING
-        log.log(level, "watch of a kind changed", extra=extra)
+        if phase is Phase.SYNCED:
+            log.info("a kind is known as it is now", extra=extra)
+        else:
+            log.warning("a kind is not known as it is now", extra=extra)
