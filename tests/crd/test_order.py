@@ -176,3 +176,17 @@ def test_a_conversion_that_failed_is_made_up_for_by_the_next_one() -> None:
         converter.convert(world(*bad.values()))
 
     assert converter.convert(world(*good.values())) == convert(world(*good.values()), CLUSTER)
+
+
+def test_one_namespace_leaves_nothing_behind_in_the_next_one() -> None:
+    first = world(*START)
+    moved = [replace(one, key=replace(one.key, namespace="other")) for one in START]
+    second = World("other", {one.key: one for one in moved})
+    converter = Converter(CLUSTER)
+    converter.convert(first)
+
+    found = converter.convert(second)
+
+    assert found == convert(second, CLUSTER)
+    assert {each.key.namespace for each in found.backends} == {"other"}
+    assert converter.converted == {one.key for one in moved if one.key.kind in MEMBERS}

@@ -16,7 +16,7 @@ from tests.crd.worlds import (
     server,
     world,
 )
-from vmcp.crd.references import reached, references, touched
+from vmcp.crd.references import references, touched
 from vmcp.crd.world import Thing
 
 
@@ -89,18 +89,6 @@ CHAIN: list[Thing] = [
     bearer("b", "s"),
     secret("s", token="t"),
 ]
-
-
-def test_what_is_reached_goes_through_objects_that_exist() -> None:
-    assert names(reached(world(*CHAIN), [CHAIN[2].key])) == {
-        "MCPGroup/g",
-        "MCPExternalAuthConfig/a",
-        "Secret/s",
-    }
-    assert names(reached(world(CHAIN[2]), [CHAIN[2].key])) == {
-        "MCPGroup/g",
-        "MCPExternalAuthConfig/a",
-    }
 
 
 def test_a_secret_touches_all_above_it_and_nobody_else() -> None:

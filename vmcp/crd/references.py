@@ -42,18 +42,6 @@ def references(thing: Thing) -> frozenset[ObjectKey]:
     return frozenset(ObjectKey(kind, name, namespace) for kind, name in _named(thing) if name)
 
 
-def reached(world: World, start: Iterable[ObjectKey]) -> frozenset[ObjectKey]:
-    """Return all that some objects refer to, directly or by others, without themselves."""
-    found: set[ObjectKey] = set()
-    ahead = [*start]
-    while ahead:
-        thing = world.things.get(ahead.pop())
-        new = frozenset() if thing is None else references(thing) - found
-        found |= new
-        ahead.extend(new)
-    return frozenset(found)
-
-
 def referrers(world: World) -> Referrers:
     """Return the index of who refers to each object."""
     index: defaultdict[ObjectKey, set[ObjectKey]] = defaultdict(set)
