@@ -98,7 +98,7 @@ def first_line(log: Path, process: subprocess.Popen[bytes]) -> dict[str, str]:
     return found
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_its_readme_is_true(cluster: Cluster, desk: Desk, tmp_path: Path) -> None:
     node = Node(cluster, desk, tmp_path)
     prepare(cluster, desk)
@@ -106,6 +106,7 @@ def test_its_readme_is_true(cluster: Cluster, desk: Desk, tmp_path: Path) -> Non
         notes.enter_context(node.server("notes"))
         with node.gateway() as pod:
             first_call(desk)
+            same_files(desk)
             other_objects(desk)
             desk.follows("kubectl rollout restart")
             notes.close()
@@ -138,6 +139,20 @@ def first_call(desk: Desk) -> None:
     told = desk.follows("kubectl exec").out
     assert "per-backend table: clock-token" in told
     assert "own reference: notes-key" in told
+
+
+def same_files(desk: Desk) -> None:
+    """Have the folder that was applied compared with the gateway, as docs/kubernetes.md tells pipelines to."""
+    desk.does("mkdir checked && cp objects/* checked")
+    desk.does("kubectl get configmap office-ca -o yaml > checked/ca.yaml")
+    compare = "vmcp diff --manifests checked --namespace office --allow-loopback-backends"
+
+    same = desk.does(compare)
+    desk.does("cp more.yaml checked")
+    other = desk.does(compare)
+
+    assert (same.code, same.out) == (0, "Nothing changes.\n")
+    assert (other.code, other.out) == (1, "+ backend archive\n")
 
 
 def other_objects(desk: Desk) -> None:

@@ -20,8 +20,8 @@ metadata:
 """
 
 
-def read(text: str, file: str = "a.yaml") -> tuple[Placed, ...]:
-    found = objects(file, text)
+def read(text: str, file: str = "a.yaml", namespace: str = "default") -> tuple[Placed, ...]:
+    found = objects(file, text, namespace)
     assert not isinstance(found, Broken), found
     return found
 
@@ -83,7 +83,7 @@ def test_other_kinds_are_passed_over() -> None:
     ],
 )
 def test_a_broken_file_is_told_with_the_line(text: str, file: str, message: str) -> None:
-    found = objects(file, text)
+    found = objects(file, text, "default")
 
     assert isinstance(found, Broken)
     assert found.message.startswith(message)
@@ -124,6 +124,15 @@ def test_a_missing_namespace_is_the_default_one() -> None:
 
     assert found.world.namespace == "default"
     assert [key.name for key in found.world.things] == ["a"]
+
+
+def test_a_missing_namespace_is_the_one_that_was_asked_for() -> None:
+    texts = (GROUP.format("a"), in_namespace("b", "blue"), in_namespace("c", "green"))
+    placed = [one for text in texts for one in read(text, namespace="blue")]
+
+    found = gathered(placed, "blue")
+
+    assert [key.name for key in found.world.things] == ["a", "b"]
 
 
 def test_the_only_namespace_is_served_and_one_of_several_is_chosen() -> None:

@@ -45,11 +45,11 @@ class _Unusable(Exception):
     """A document is no object; the wording is the end of a sentence."""
 
 
-def objects(file: str, text: str) -> tuple[Placed, ...] | Broken:
-    """Return the objects of a file that the World holds; those of other kinds are passed over."""
+def objects(file: str, text: str, namespace: str) -> tuple[Placed, ...] | Broken:
+    """Return the objects of a file that the World holds; those that name no namespace are of this one."""
     try:
         documents = _json(text) if file.endswith(".json") else _yaml(text)
-        return tuple(placed for one in documents for placed in _placed(one, file))
+        return tuple(placed for one in documents for placed in _placed(one, file, namespace))
     except _Unusable as error:
         return Broken(str(error))
 
@@ -87,7 +87,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _placed(document: _Document, file: str) -> Iterator[Placed]:
+def _placed(document: _Document, file: str, namespace: str) -> Iterator[Placed]:
     for value in _items(document.value, document.line):
         kind, api_version = value.get("kind"), value.get("apiVersion")
         if not isinstance(kind, str) or not isinstance(api_version, str):
@@ -95,7 +95,7 @@ def _placed(document: _Document, file: str) -> Iterator[Placed]:
                 f"Line {document.line}: Holds what is no object: kind or apiVersion is missing."
             )
         if is_held(kind, api_version):
-            key = _key(kind, value.get("metadata"), document.line)
+            key = _key(kind, value.get("metadata"), document.line, namespace)
             yield Placed(thing(key, _version(value), value), file, document.line)
 
 
@@ -111,9 +111,9 @@ def _items(value: object, line: int) -> Iterator[Mapping[str, Any]]:
         yield value
 
 
-def _key(kind: str, metadata: object, line: int) -> ObjectKey:
+def _key(kind: str, metadata: object, line: int, usual: str) -> ObjectKey:
     given = metadata if isinstance(metadata, Mapping) else {}
-    name, namespace = given.get("name"), given.get("namespace") or DEFAULT_NAMESPACE
+    name, namespace = given.get("name"), given.get("namespace") or usual
     if not isinstance(name, str) or not name or not isinstance(namespace, str):
         raise _Unusable(
             f"Line {line}: Holds a {kind} whose metadata.name or metadata.namespace is no name."

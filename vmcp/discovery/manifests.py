@@ -11,7 +11,7 @@ from vmcp.config.load import Loaded
 from vmcp.crd.convert import Converter
 from vmcp.crd.world import GATEWAY
 from vmcp.discovery.choice import Folder, scope
-from vmcp.discovery.documents import Broken, Placed, objects
+from vmcp.discovery.documents import DEFAULT_NAMESPACE, Broken, Placed, objects
 from vmcp.discovery.gathered import Gathered, gathered
 from vmcp.latest import Latest
 from vmcp.model.keys import ObjectKey
@@ -42,8 +42,10 @@ class ManifestsSource:
         self._loaded = loaded
         self._scope = scope(folder.choice, loaded.value, NAME, has_operator=False)
         self._converter = Converter(self._scope)
+        # As kubectl does it: what names no namespace is of the one that was asked for.
+        self._usual_namespace = folder.choice.namespace or DEFAULT_NAMESPACE
         self._seen = texts(folder.path, ENDINGS)
-        self._files: Mapping[str, _File] = _read(self._seen, {})
+        self._files: Mapping[str, _File] = _read(self._seen, {}, self._usual_namespace)
         self._unread: str | None = None
         self._contribution = Latest(self._converted())
 
@@ -80,7 +82,9 @@ class ManifestsSource:
                 await self._lost(watch, error)
                 continue
             self._unread = None
-            self._files = await asyncio.to_thread(_read, self._seen, self._files)
+            self._files = await asyncio.to_thread(
+                _read, self._seen, self._files, self._usual_namespace
+            )
             self._tell()
 
     async def _lost(self, watch: FolderWatch, error: OSError) -> None:
@@ -137,17 +141,17 @@ class ManifestsSource:
         return found
 
 
-def _read(found: Texts, before: Mapping[str, _File]) -> Mapping[str, _File]:
+def _read(found: Texts, before: Mapping[str, _File], namespace: str) -> Mapping[str, _File]:
     """Return the files of a folder, those alone read anew that hold something else."""
     made: dict[str, _File] = {}
     for name, content in found.items():
         old = before.get(name)
         is_same = old is not None and old.content == content
-        made[name] = old if old is not None and is_same else _file(name, content, old)
+        made[name] = old if old is not None and is_same else _file(name, content, old, namespace)
     return made
 
 
-def _file(name: str, content: bytes | Unread, old: _File | None) -> _File:
+def _file(name: str, content: bytes | Unread, old: _File | None, namespace: str) -> _File:
     kept = () if old is None else old.placed
     if isinstance(content, Unread):
         return _File(content, kept, f"It {content.why}.")
@@ -156,7 +160,7 @@ def _file(name: str, content: bytes | Unread, old: _File | None) -> _File:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return _File(content, kept, f"Line {line}: Is not UTF-8.")
-    found = objects(name, text)
+    found = objects(name, text, namespace)
     if isinstance(found, Broken):
         return _File(content, kept, found.message)
     return _File(content, found, None)
