@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,17 @@ _READ = frozenset(
 )
 # Keys that would have a resource read the variables or the files of our process.
 _OUTSIDE = ("Env", "File")
+# The language of policies, and the one in it that lets everybody do everything.
+_CEDAR = ("cedar", "cedarv1")
+_PERMIT_ALL = re.compile(r"\s*permit\s*\(\s*principal\s*,\s*action\s*,\s*resource\s*\)\s*;\s*")
+
+# What changes nothing about it.
+_HARMLESS = frozenset(
+    (
+        *("type", "policies", "entitiesJson", "primaryUpstreamProvider"),
+        *("groupClaimName", "roleClaimName", "groupEntityType"),
+    )
+)
 
 
 def _is_filled(value: object) -> bool:
@@ -36,22 +48,39 @@ def _is_not_anonymous(value: object) -> bool:
     return value not in (None, "anonymous")
 
 
+def _restricts(value: object) -> bool:
+    """Tell whether an authorization keeps anybody from anything; what is not understood does."""
+    if not isinstance(value, Mapping) or value.get("type") not in ("inline", *_CEDAR):
+        return _is_filled(value)
+    return not _permits_all(value.get("inline") if value["type"] == "inline" else value)
+
+
+def _permits_all(value: object) -> bool:
+    # Without any policy all is forbidden. Fields of later versions may forbid.
+    if not isinstance(value, Mapping) or not value.keys() <= _HARMLESS:
+        return False
+    policies = value.get("policies")
+    if not isinstance(policies, list) or not policies:
+        return False
+    return all(isinstance(one, str) and _PERMIT_ALL.fullmatch(one) for one in policies)
+
+
 _PROTECTIONS: Mapping[str, Mapping[str, Asks]] = {
     "VirtualMCPServer": {
         "incomingAuth.type": _is_not_anonymous,
         "incomingAuth.oidcConfigRef": _is_filled,
-        "incomingAuth.authzConfig": _is_filled,
+        "incomingAuth.authzConfig": _restricts,
         "incomingAuth.authzConfigRef": _is_filled,
         "authServerConfig": _is_filled,
         "config.incomingAuth.type": _is_not_anonymous,
         "config.incomingAuth.oidc": _is_filled,
-        "config.incomingAuth.authz": _is_filled,
+        "config.incomingAuth.authz": _restricts,
         "config.rateLimiting": _is_filled,
         "config.audit": _is_enabled,
     },
     "MCPRemoteProxy": {
         "oidcConfigRef": _is_filled,
-        "authzConfig": _is_filled,
+        "authzConfig": _restricts,
         "authzConfigRef": _is_filled,
         "authServerRef": _is_filled,
         "audit": _is_enabled,
