@@ -6,7 +6,7 @@ from tests.kube.scenes import FakeScene, Scene, config, watching
 from tests.support.kube_api import FakeApi
 from tests.support.waiting import until
 from vmcp.kube.named import MOST_WATCHES
-from vmcp.kube.resource import CONFIG_MAPS, Key
+from vmcp.kube.resource import CONFIG_MAPS, SECRETS, Key
 from vmcp.kube.sync import Phase
 from vmcp.kube.watches import Watches
 
@@ -124,3 +124,35 @@ async def test_what_is_referred_to_again_past_that_number_is_read_again(scene: S
         watches.refer(MAPS, MANY)
 
         await until(lambda: held(watches) == wanted, SECONDS)
+
+
+async def test_a_name_that_is_a_path_leads_nowhere(fake: FakeApi, fake_scene: FakeScene) -> None:
+    fake.only_by_name = {"configmaps"}
+    await fake_scene.put(SECRETS, {"metadata": {"name": "other"}, "data": {"key": "dg=="}})
+    for name in MANY:
+        await fake_scene.put(MAPS, config(name, key=name))
+    path = f"z/../../{SECRETS.plural}/other"
+    async with watching(fake_scene, {}) as watches:
+        watches.refer(MAPS, [*MANY, path])
+
+        await until(lambda: watches.sync_by_name(MAPS, path).is_listed, SECONDS)
+        await until(lambda: len(held(watches)) == len(MANY), SECONDS)
+        assert held(watches).keys() == {*MANY}
+
+
+async def test_what_was_looked_at_is_known_while_another_name_is_added(
+    fake: FakeApi, fake_scene: FakeScene
+) -> None:
+    fake.only_by_name = {"configmaps"}
+    for name in [*MANY, "z"]:
+        await fake_scene.put(MAPS, config(name, key=name))
+    async with watching(fake_scene, {}) as watches:
+        watches.refer(MAPS, MANY)
+        await until(lambda: len(held(watches)) == len(MANY), SECONDS)
+        before = len(fake.asked)
+
+        watches.refer(MAPS, [*MANY, "z"])
+        await until(lambda: held(watches).get("z") == "z", SECONDS)
+
+        # All as one, the new one, and perhaps one whose turn it is; not all that were looked at.
+        assert len(fake.asked) - before < len(MANY) - MOST_WATCHES

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 
 from vmcp.clock import Clock
 from vmcp.kube.bell import Bell
 from vmcp.kube.client import ApiServer
 from vmcp.kube.errors import CannotLogIn, Refused, Unreachable
 from vmcp.kube.pace import Pace, jittered
-from vmcp.kube.reading import Scope
+from vmcp.kube.reading import Scope, listed
 from vmcp.kube.resource import Key
 from vmcp.kube.store import Store
 from vmcp.kube.sync import Phase, Sync
-from vmcp.kube.trimming import kept
 
-_FORBIDDEN, _NOT_FOUND = 403, 404
+_FORBIDDEN = 403
 # However many there are, the server is not asked more often.
 _SHORTEST_SECONDS = 0.1
 
@@ -77,25 +77,18 @@ class Looks:
                 await self._more.wait()
 
     async def _look(self, name: str) -> None:
-        resource, (version, *_) = self._scope.resource, self._scope.resource.versions
+        resource, names = self._scope.resource, frozenset({name})
+        # By a selector as watches do: a path may lead elsewhere, for who refers to it writes the name.
+        scope = replace(self._scope, name=name, names=names)
         try:
-            found = await self._server.get(resource.path(version, self._scope.namespace, name), {})
+            told = await listed(self._server, scope, resource.versions[0], self._pace)
         except (Refused, Unreachable, CannotLogIn) as error:
-            phase, words = self._failed(name, error)
+            phase, words = _failed(error), str(error)
         else:
-            self._store.put(resource, kept(found, self._scope.trim))
+            self._store.replace(resource, told.found, names)
             phase, words = Phase.SYNCED, ""
         if name in self._known:
             self._mark(name, phase, words)
-
-    def _failed(self, name: str, error: Refused | Unreachable | CannotLogIn) -> tuple[Phase, str]:
-        if not isinstance(error, Refused):
-            return Phase.FAILING, str(error)
-        if error.status == _NOT_FOUND:
-            self._store.drop(self._scope.resource, name)
-            return Phase.SYNCED, ""
-        phase = Phase.FORBIDDEN if error.status == _FORBIDDEN else Phase.FAILING
-        return phase, str(error)
 
     def _mark(self, name: str, phase: Phase, error: str) -> None:
         before = self._known.pop(name)
@@ -106,3 +99,8 @@ class Looks:
         self._known[name] = Sync(phase, since, error, version, is_listed=is_listed)
         if not is_same:
             self._bell.ring([Key(self._scope.resource, name)])
+
+
+def _failed(error: Refused | Unreachable | CannotLogIn) -> Phase:
+    is_forbidden = isinstance(error, Refused) and error.status == _FORBIDDEN
+    return Phase.FORBIDDEN if is_forbidden else Phase.FAILING

@@ -92,8 +92,11 @@ class Named:
         for name in sorted(wanted - self._singles.keys()):
             told = partial(self._bell.ring, [Key(self._scope.resource, name)])
             self._singles[name] = self._open(group, frozenset({name}), name, told)
-        is_refused = self._all is not None and self._all.informer.sync.phase is Phase.FORBIDDEN
-        self._looks.follow(self._names - wanted if is_refused else frozenset())
+        phase = None if self._all is None else self._all.informer.sync.phase
+        # Until that is told anew, what was looked at is not forgotten.
+        if phase is not Phase.STARTING:
+            is_refused = phase is Phase.FORBIDDEN
+            self._looks.follow(self._names - wanted if is_refused else frozenset())
         for name in self._store.all(self._scope.resource).keys() - self._names:
             self._store.drop(self._scope.resource, name)
 
