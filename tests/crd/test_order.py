@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.crd.events import BATCHES, START, Event
+from tests.crd.referrers import touched
 from tests.crd.worlds import CLUSTER, FOLDER, NAMESPACE, world
 from vmcp.crd.convert import Converter, convert
-from vmcp.crd.references import touched
 from vmcp.crd.scope import Scope
 from vmcp.crd.world import GATEWAY, GROUP, MEMBERS, SecretObject, Thing, World
 from vmcp.model.keys import ObjectKey

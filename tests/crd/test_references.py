@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.crd.referrers import touched
 from tests.crd.worlds import (
     bearer,
     config_map,
@@ -16,7 +17,7 @@ from tests.crd.worlds import (
     server,
     world,
 )
-from vmcp.crd.references import references, touched
+from vmcp.crd.references import references
 from vmcp.crd.world import Thing
 
 

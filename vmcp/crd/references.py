@@ -1,10 +1,8 @@
-"""Which object refers to which: what must be watched, and whom a change touches."""
+"""Which object refers to which: what must be watched, and what one is made of."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator
 from typing import assert_never
 
 from vmcp.crd.reading import Malformed
@@ -25,13 +23,10 @@ from vmcp.crd.world import (
     MemberSpec,
     Resource,
     Thing,
-    World,
 )
 from vmcp.model.keys import ObjectKey
 
 Named = tuple[str, str]
-# Who refers to an object, by its key.
-Referrers = Mapping[ObjectKey, AbstractSet[ObjectKey]]
 
 
 def references(thing: Thing) -> frozenset[ObjectKey]:
@@ -40,31 +35,6 @@ def references(thing: Thing) -> frozenset[ObjectKey]:
         return frozenset()
     namespace = thing.key.namespace
     return frozenset(ObjectKey(kind, name, namespace) for kind, name in _named(thing) if name)
-
-
-def referrers(world: World) -> Referrers:
-    """Return the index of who refers to each object."""
-    index: defaultdict[ObjectKey, set[ObjectKey]] = defaultdict(set)
-    for key, thing in world.things.items():
-        for target in references(thing):
-            index[target].add(key)
-    return dict(index)
-
-
-def touched(before: World, after: World, changed: Iterable[ObjectKey]) -> frozenset[ObjectKey]:
-    """Return whom changes touch: the objects themselves, and all that referred to them before or do now."""
-    seeds = frozenset(changed)
-    return _above(referrers(before), seeds) | _above(referrers(after), seeds)
-
-
-def _above(index: Referrers, seeds: frozenset[ObjectKey]) -> frozenset[ObjectKey]:
-    found = set(seeds)
-    ahead = [*seeds]
-    while ahead:
-        new = index.get(ahead.pop(), frozenset()) - found
-        found |= new
-        ahead.extend(new)
-    return frozenset(found)
 
 
 def _named(resource: Resource) -> Iterator[Named]:
