@@ -16,7 +16,7 @@ from tests.support.gateways import Served, gateway_of
 from tests.support.homes import Home
 from tests.support.objects import AUTH, CA, TEAM, auth, ca, entry, group, key, virtual
 from tests.support.onlookers import Onlooker, bystander, onlooker, reasons
-from tests.support.waiting import moment
+from tests.support.waiting import moment, until
 
 HERE, BESIDE = "weather_echo", "beside_echo"
 ECHO = named(HERE)
@@ -83,6 +83,37 @@ async def test_all_that_happens_to_an_entry_is_seen_by_an_open_session(
 
         other.assert_untouched()
         await caller.ask("tools/call", named(BESIDE))
+
+
+@in_both_fronts
+@at_both_backs
+async def test_a_server_that_takes_rotated_keys_later_than_the_gateway_is_back_within_a_second(
+    front: str, back: str, home: Home
+) -> None:
+    fake = backend(back)
+    secure(fake, "first", "one")
+    async with (
+        serving(fake),
+        gateway_of({"backends": []}, others=home.source(group="tools")) as served,
+        client(front, served.url) as caller,
+    ):
+        scene = Scene(home, served, await onlooker(caller), fake)
+        await home.put(group(), key("one"), ca("first"), auth(), entry(fake, **CA, **AUTH, **TEAM))
+        await scene.seen.sees(HERE)
+
+        await home.put(ca("second"), key("two"))
+        # The next attempt of its own is seconds away.
+        await until(lambda: failures(served) >= 3)
+        assert "not trusted" in (await caller.refused("tools/call", ECHO))["message"]
+        await secured_anew(fake, "second", "two")
+
+        await answers_within_a_second(caller)
+
+
+def failures(served: Served) -> int:
+    (shown,) = served.status()["backends"]
+    count: int = (shown["lastFailure"] or {"count": 0})["count"]
+    return count
 
 
 async def appears(scene: Scene) -> None:

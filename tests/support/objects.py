@@ -10,7 +10,7 @@ from tests.support.backends import Fake
 API = "toolhive.stacklok.dev/v1beta1"
 Json = dict[str, Any]
 
-# What an entry says that trusts a bundle, sends what an MCPExternalAuthConfig gives, and a value of a Secret beside it.
+# What an entry says that trusts a bundle, sends a credential, and a value of a Secret beside it.
 CA: Json = {"caBundleRef": {"configMapRef": {"name": "weather-ca"}}}
 AUTH: Json = {"externalAuthConfigRef": {"name": "weather-auth"}}
 _TEAM = {"headerName": "X-Team", "valueSecretRef": {"name": "weather-key", "key": "value"}}

@@ -113,6 +113,7 @@ class FakeBackend:
         self.has_stream = True
         self.tells_when_listed = False
         self.connect_failure: Exception | None = None
+        self.connect_seconds = 0.0
         self.list_failure: Exception | None = None
         self.probe_failure: Exception | None = None
         self.probe_seconds = 0.0
@@ -143,6 +144,7 @@ class FakeBackend:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[FakeSpeech]:
         self.tried.append(self.time())
+        await asyncio.sleep(self.connect_seconds)
         if self.connect_failure is not None:
             raise self.connect_failure
         self.speeches.append(FakeSpeech(self))

@@ -214,6 +214,64 @@ async def test_a_call_to_a_backend_that_was_never_reached_fails() -> None:
             await keeper.call(call_of("tools/call"), FakeReply())
 
     assert caught.value.reason == "Unreachable"
+    assert caught.value.message == "Backend 'a': it is not connected: nobody is there."
+
+
+@in_virtual_time
+async def test_a_call_has_a_server_tried_that_was_never_reached_and_may_be_back() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world) as keeper:
+        await asyncio.sleep(50)
+        world.connect_failure = None
+        began = world.time()
+
+        assert await keeper.call(call_of("tools/call"), FakeReply()) == OK
+
+    assert world.tried[-1] == began
+
+
+@in_virtual_time
+async def test_calls_have_a_server_that_is_away_tried_no_more_than_twice_a_second() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world) as keeper:
+        for _ in range(100):
+            with pytest.raises(BackendFailed):
+                await keeper.call(call_of("tools/call"), FakeReply())
+            await asyncio.sleep(0.1)
+
+    waits = [later - earlier for earlier, later in pairwise(world.tried)]
+    assert min(waits) > 0.49
+    assert len(waits) >= 15
+
+
+@in_virtual_time
+async def test_a_server_that_wishes_to_be_left_alone_is_not_tried_for_calls() -> None:
+    world = FakeBackend()
+    busy = BackendFailed("a", "Overloaded", "it is busy.", retryAfterSeconds=20)
+    world.connect_failure = busy
+    async with keeping(world) as keeper:
+        for _ in range(30):
+            with pytest.raises(BackendFailed):
+                await keeper.call(call_of("tools/call"), FakeReply())
+            await asyncio.sleep(1)
+
+    assert [round(each) for each in world.tried] == [0, 20]
+
+
+@in_virtual_time
+async def test_a_call_does_not_wait_for_a_server_that_is_silent_again() -> None:
+    world = FakeBackend()
+    world.connect_failure = LOST
+    async with keeping(world) as keeper:
+        await asyncio.sleep(5)
+        world.connect_seconds = 60.0
+        began = world.time()
+        with pytest.raises(BackendFailed):
+            await keeper.call(call_of("tools/call"), FakeReply())
+
+        assert world.time() - began == 2
 
 
 @in_virtual_time

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 
 from vmcp.gateway.ports import BackendClient, Findings, Reply
 from vmcp.gateway.vitals import LONGEST_SPARING_SECONDS
@@ -33,6 +33,10 @@ _LONGEST_WAIT = 60.0
 _GOOD_SECONDS = 60.0
 # After one that held this long it is opened again at once; one that ends sooner may end again and again.
 _HELD_SECONDS = 5.0
+# Calls to a server that was never reached have it tried before its turn, but not more often than this,
+_LEAST_BETWEEN_ATTEMPTS = 0.5
+# and wait for how that goes no longer than this.
+_CALL_WAITS_SECONDS = 2.0
 # A check that fails so leaves the connection as it is: that it would be better on a new one is not said.
 _NO_LOSS = frozenset(("TimedOut", "Overloaded", "Unauthorized"))
 # A call that fails so says that the connection may be gone.
@@ -65,6 +69,10 @@ class SupervisedBackend:
         self._uris: set[str] = set()
         self._has_listened = False
         self._is_waiting = False
+        # Until when calls cause no attempt.
+        self._rests_until = 0.0
+        # What the last attempt failed for.
+        self._why = ""
         self._attended_at: float | None = None
 
     @property
@@ -107,11 +115,13 @@ class SupervisedBackend:
             self._tried.set()
             held = self._held_seconds()
             wait = _FIRST_WAIT if held > _GOOD_SECONDS else wait
+            self._rests_until = asyncio.get_running_loop().time() + max(
+                wished, _LEAST_BETWEEN_ATTEMPTS
+            )
             if held > _HELD_SECONDS and self._is_remote:
                 await self._pause(wished)
-                continue
-            await self._pause(max(wait * random.uniform(0.9, 1.1), wished))
-            wait = min(wait * 2, self._longest_wait())
+            elif await self._pause(max(wait * random.uniform(0.9, 1.1), wished)):
+                wait = min(wait * 2, self._longest_wait())
 
     @property
     def _is_remote(self) -> bool:
@@ -123,17 +133,18 @@ class SupervisedBackend:
             return _LONGEST_WAIT
         return min(_LONGEST_WAIT, max(_FIRST_WAIT, self._vitals.rules.value.interval_seconds))
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait before the next attempt, or until a call shows that the backend is back, or another one now."""
+    async def _pause(self, seconds: float) -> bool:
+        """Wait before the next attempt, and return whether to the end: a call may want to know how it is now."""
         self._is_waiting = True
         try:
             async with asyncio.timeout(seconds):
                 await self._again.wait()
         except TimeoutError:
-            return
+            return True
         finally:
             self._is_waiting = False
         self._again.clear()
+        return False
 
     async def _attempt(self) -> float:
         """Connect and attend until that ends; return for how long the backend wishes to be left alone."""
@@ -170,6 +181,7 @@ class SupervisedBackend:
             # It may do so, and it does when it is started anew: what it is now shows when it is opened again.
             log.info("backend has ended our session", extra={"backend": self.backend.name})
             return
+        self._why = failure.message.removeprefix(f"Backend '{self.backend.name}': ")
         stage = failure.stage
         if stage in _OPENING:
             by_reason = {"Unreachable": Stage.CONNECT, "TlsFailed": Stage.TLS}
@@ -247,10 +259,21 @@ class SupervisedBackend:
 
     async def _speaking(self) -> Speech:
         if self._speech is None:
-            await self._tried.wait()
+            await self._how_it_goes()
         if self._speech is None:
-            raise BackendFailed(self.backend.name, "Unreachable", "it is not connected.")
+            message = f"it is not connected: {self._why}" if self._why else "it is not connected."
+            raise BackendFailed(self.backend.name, "Unreachable", message)
         return self._speech
+
+    async def _how_it_goes(self) -> None:
+        """Wait for the attempt to connect that runs, or have another one made: the server may be back by now."""
+        is_due = asyncio.get_running_loop().time() >= self._rests_until
+        if self._is_remote and self._is_waiting and is_due:
+            self._tried.clear()
+            self._again.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CALL_WAITS_SECONDS if self._why else None):
+                await self._tried.wait()
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; where the backend has changed its era it is connected anew, once."""
