@@ -32,6 +32,8 @@ class Health:
         self._clock = clock
         self._on_change = on_change
         self._vitals: dict[ObjectKey, Vitals] = {}
+        # A dict itself: what stands for one is copied by hashing every key.
+        self._shown: dict[ObjectKey, BackendHealth] = {}
         self.rules: Latest[HealthRules] = Latest(DEFAULT_HEALTH)
         self.table: Latest[Mapping[ObjectKey, BackendHealth]] = Latest(MappingProxyType({}))
         self.unhealthy: Latest[frozenset[ObjectKey]] = Latest(frozenset())
@@ -71,7 +73,8 @@ class Health:
         """Drop what is known of a backend that is no more; what its vitals still hear is published no more."""
         if (known := self._vitals.pop(key, None)) is not None:
             known.detach()
-            self._set({each: seen for each, seen in self.table.value.items() if each != key})
+            self._show({each: seen for each, seen in self._shown.items() if each != key})
+            self._mark(self.unhealthy.value - {key})
 
     def require(self, backends: Iterable[ObjectKey]) -> None:
         """Raise BackendsUnhealthy where lists are to fail while a backend of theirs is past the threshold."""
@@ -81,11 +84,15 @@ class Health:
             raise BackendsUnhealthy(failing)
 
     def _publish(self, key: ObjectKey, seen: BackendHealth) -> None:
-        if self.table.value.get(key) != seen:
-            self._set({**self.table.value, key: seen})
+        if self._shown.get(key) != seen:
+            self._show({**self._shown, key: seen})
+            others = self.unhealthy.value - {key}
+            self._mark(others | {key} if seen.state is State.UNHEALTHY else others)
 
-    def _set(self, seen: dict[ObjectKey, BackendHealth]) -> None:
-        self.table.renew(MappingProxyType(seen))
-        unhealthy = (key for key, one in seen.items() if one.state is State.UNHEALTHY)
-        if self.unhealthy.set(frozenset(unhealthy)):
+    def _show(self, shown: dict[ObjectKey, BackendHealth]) -> None:
+        self._shown = shown
+        self.table.renew(MappingProxyType(shown))
+
+    def _mark(self, unhealthy: frozenset[ObjectKey]) -> None:
+        if self.unhealthy.set(unhealthy):
             self._on_change()

@@ -27,6 +27,8 @@ class Inventories:
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
+        # A dict itself: what stands for one is copied by hashing every key.
+        self._listed: dict[ObjectKey, Inventory] = {}
         self._updated: Updated | None = None
         self.known: Latest[Mapping[ObjectKey, Inventory]] = Latest(MappingProxyType({}))
         self.offered: Latest[Mapping[ObjectKey, Inventory]] = Latest(self.known.value)
@@ -39,7 +41,8 @@ class Inventories:
     def listed(self, inventory: Inventory) -> None:
         """Take the lists of a backend."""
         key, peer = inventory.backend, inventory.peer
-        if self.known.set(MappingProxyType({**self.known.value, key: inventory})):
+        self._listed = {**self._listed, key: inventory}
+        if self.known.set(MappingProxyType(self._listed)):
             self._offer()
         counts = {"tools": len(inventory.tools), "resources": len(inventory.resources)}
         fields = {"era": peer.era.value, "version": peer.version, **counts}
@@ -64,9 +67,8 @@ class Inventories:
 
     def forget(self, backend: ObjectKey) -> None:
         """Drop what is known of a backend that is no more."""
-        self.known.set(
-            MappingProxyType({k: v for k, v in self.known.value.items() if k != backend})
-        )
+        self._listed = {key: each for key, each in self._listed.items() if key != backend}
+        self.known.set(MappingProxyType(self._listed))
         self.health.forget(backend)
         self._offer()
 
