@@ -13,6 +13,7 @@ from rich.console import Console
 from benchmarks.cases import ALL_CASES, LoadFailed
 from benchmarks.changes import live_changes
 from benchmarks.client import WrongAnswer
+from benchmarks.discovery import large_namespace
 from benchmarks.grid import Settings, compare
 from benchmarks.processes import ROOT, ProcessFailed
 from benchmarks.report import row_table, verdict_table
@@ -23,6 +24,14 @@ from benchmarks.startup import start_up
 from benchmarks.targets import Verdict, observation_verdicts, relay_verdicts
 
 RESULTS = ROOT / "benchmarks" / "results.json"
+_SCENARIOS = (
+    large_catalog,
+    hanging_backend,
+    many_sessions,
+    start_up,
+    live_changes,
+    large_namespace,
+)
 _FULL = {"rounds": 5, "seconds": 2.0, "warm_seconds": 0.5, "share": 1.0}
 _WIDTH_OF_A_LOG = 110
 _QUICK = {"rounds": 3, "seconds": 0.6, "warm_seconds": 0.2, "share": 0.2}
@@ -49,7 +58,7 @@ async def measure(
     rows, counts = await compare(settings, say)
     verdicts = [*relay_verdicts(rows), *observation_verdicts(rows), *counts]
     if "gateway" in settings.cases:
-        for scenario in (large_catalog, hanging_backend, many_sessions, start_up, live_changes):
+        for scenario in _SCENARIOS:
             found, judged = await scenario(settings, say)
             rows += found
             verdicts += judged

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,14 +74,22 @@ def namespace(values: Object) -> Iterator[Namespace]:
         yield Namespace(cluster, name, login)
 
 
+async def is_served(front: Gateway) -> bool:
+    """Tell whether a gateway is ready."""
+    return await is_ok(front.url.removesuffix("/mcp") + "/readyz")
+
+
 @asynccontextmanager
-async def following(place: Namespace) -> AsyncIterator[Gateway]:
-    """Run `vmcp serve --kubernetes` under the chart's account for the block."""
+async def following(
+    place: Namespace, is_there: Callable[[Gateway], Awaitable[bool]] = is_served
+) -> AsyncIterator[Gateway]:
+    """Run `vmcp serve --kubernetes` under the chart's account for the block, which begins when it is there."""
     port, ops_port = free_port(), free_port()
     words = ("serve", "--kubernetes", "--name", GATEWAY, "--namespace", place.name)
     ports = ("--port", port, "--ops-port", ops_port, "--allow-loopback-backends")
     url = f"http://127.0.0.1:{port}"
     env = {"PATH": os.defpath, "HOME": str(place.login.parent), "KUBECONFIG": str(place.login)}
     command = python("vmcp", *words, *ports)
-    async with running(command, is_ready=partial(is_ok, f"{url}/readyz"), env=env) as pid:
-        yield Gateway(f"{url}/mcp", f"http://127.0.0.1:{ops_port}", pid)
+    front = Gateway(f"{url}/mcp", f"http://127.0.0.1:{ops_port}", pid=0)
+    async with running(command, is_ready=partial(is_there, front), env=env) as pid:
+        yield replace(front, pid=pid)

@@ -7,6 +7,7 @@ import logging
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from vmcp.clock import Clock
@@ -90,6 +91,8 @@ class KubernetesSource:
         # Whom the changes that nobody was told of yet have touched, and how many there were before.
         self._converted: Keys = frozenset()
         self._told_of = 0
+        self._clock = clock
+        self._read_at: datetime | None = None
         self._contribution = Latest(_unknown(place.namespace))
 
     @property
@@ -115,6 +118,7 @@ class KubernetesSource:
             "backends": len(self._contribution.value.backends),
             "requests": self._server.sent.total(),
             "converted": self._told_of,
+            "readAt": self._read_at,
             "kinds": [
                 {"kind": each.plural, "objects": len(store.all(each)), **_told(sync)}
                 for each, sync in self._watches.syncs().items()
@@ -260,6 +264,7 @@ class KubernetesSource:
         self._told_of += converted
         problems = {*made.problems, *self._of_kinds()}
         if self._contribution.set(replace(made, problems=tuple(sorted(problems)))):
+            self._read_at = self._clock.now()
             log.info("the objects are read anew", extra={"converted": converted})
 
     def _of_kinds(self) -> Iterator[Problem]:
