@@ -73,6 +73,38 @@ async def test_a_reference_that_moves_takes_effect_and_the_old_one_has_none(
 
 
 @in_both_fronts
+@at_both_backs
+async def test_no_call_is_lost_while_a_secret_is_rotated_and_the_first_one_after_it_carries_the_new_value(
+    front: str, back: str, home: Home
+) -> None:
+    fake = backend(back)
+    values = [f"key-{number}" for number in range(5)]
+    async with looking_on(front, home, fake) as (served, seen), asyncio.TaskGroup() as tasks:
+        await home.put(group(), virtual(), key(values[0]), auth(), entry(fake, **AUTH))
+        await seen.sees("weather_echo")
+        snapshot = served.gateway.registry.snapshot
+        calling = tasks.create_task(calls_without_end(seen.caller))
+        for value in values[1:]:
+            before = snapshot.value
+            await home.put(key(value))
+            await until(lambda before=before: snapshot.value is not before)
+            await seen.caller.ask("tools/call", named("weather_echo", mark=value))
+        calling.cancel()
+
+    marked = [one for one in fake.asked("tools/call") if "mark" in one.params.get("_meta", {})]
+    assert [one.headers["x-api-key"] for one in marked] == values[1:]
+    sent = [one.headers["x-api-key"] for one in fake.asked("tools/call")]
+    assert len(sent) > len(marked)
+    assert {*sent} == {*values}
+
+
+async def calls_without_end(caller: Client) -> None:
+    """Call, again and again; no call may fail."""
+    while True:
+        await caller.ask("tools/call", ECHO)
+
+
+@in_both_fronts
 async def test_rules_for_tools_are_applied_to_what_runs(front: str, home: Home) -> None:
     def with_rules(**aggregation: Any) -> Json:
         tools = [{"workload": "weather", "toolConfigRef": {"name": "rules"}}]
