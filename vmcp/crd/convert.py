@@ -224,8 +224,22 @@ def _known(
         terms=terms,
         needs=needs,
         watched=frozenset(key for key in needs if key.kind in (SECRET, CONFIG_MAP)),
-        made=member(world, resource, spec, terms, scope),
+        made=_member(world, resource, spec, terms, scope),
     )
+
+
+def _member(
+    world: World, resource: Resource, spec: MemberSpec, terms: Terms, scope: Scope
+) -> Member:
+    try:
+        return member(world, resource, spec, terms, scope)
+    except Exception as error:  # noqa: BLE001 - an object that nobody foresaw harms no other one
+        # Its words may hold what the object holds.
+        fault = type(error).__name__
+    message = (
+        f"It cannot be converted ({fault}), which is a fault of this program. Please report it."
+    )
+    return Member(None, unfit=(Unfit("ConversionFailed", message),))
 
 
 def _looked_up(
