@@ -1,0 +1,151 @@
+"""The source of a namespace goes on whatever an object or a conversion does, and tells what is not known."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.kube.scenes import SOON
+from tests.support.gateways import live_config
+from tests.support.kube_api import FakeApi, Object, fake_api, kubeconfig
+from tests.support.waiting import until
+from vmcp.clock import SystemClock
+from vmcp.crd.things import KINDS
+from vmcp.discovery.choice import Choice
+from vmcp.discovery.kubernetes import KubernetesSource, Place, resource
+from vmcp.kube.client import ApiServer
+from vmcp.kube.login import ByKubeconfig
+from vmcp.kube.resource import CONFIG_MAPS, SECRETS
+
+NAMESPACE = "apps"
+SECONDS = 10.0
+
+
+class Odd(str):
+    """A name with which nobody gets on while it is broken."""
+
+    __slots__ = ("is_broken",)
+
+    def __hash__(self) -> int:
+        if getattr(self, "is_broken", False):
+            raise ZeroDivisionError("a value that may be secret")
+        return super().__hash__()
+
+
+@dataclass(frozen=True)
+class Followed:
+    api: FakeApi
+    source: KubernetesSource
+    name: Odd
+
+    async def put(self, kind: str, name: str, **content: object) -> None:
+        each = {"Secret": SECRETS}.get(kind) or resource(kind)
+        await self.api.put(each, NAMESPACE, {"metadata": {"name": name}, **content})
+
+    async def entry(self, name: str, **more: object) -> None:
+        spec = {
+            "groupRef": {"name": "tools"},
+            "remoteUrl": f"https://{name}.example.com/mcp",
+            "transport": "streamable-http",
+            **more,
+        }
+        await self.put("MCPServerEntry", name, spec=spec)
+
+    @property
+    def served(self) -> set[str]:
+        return {each.name for each in self.source.contribution.value.backends}
+
+    @property
+    def reasons(self) -> set[str]:
+        return {each.reason for each in self.source.contribution.value.problems}
+
+    async def serves(self, *names: str) -> None:
+        await until(lambda: self.served == {*names}, SECONDS)
+
+
+@pytest.fixture
+async def followed(tmp_path: Path) -> AsyncIterator[Followed]:
+    async with fake_api() as api:
+        for each in (*map(resource, KINDS), SECRETS, CONFIG_MAPS):
+            api.install(each)
+        login = kubeconfig(tmp_path / "kubeconfig", api.url, {"token": "good"})
+        async with following(api, login) as made:
+            spec: Object = {"groupRef": {"name": "tools"}, "incomingAuth": {"type": "anonymous"}}
+            await made.put("MCPGroup", "tools", spec={})
+            await made.put("VirtualMCPServer", "gw", spec=spec)
+            yield made
+
+
+@asynccontextmanager
+async def following(api: FakeApi, login: Path) -> AsyncIterator[Followed]:
+    name = Odd("gw")
+    server = ApiServer(ByKubeconfig(str(login), None, SystemClock()), SystemClock())
+    place = Place(NAMESPACE, Choice(name, None, NAMESPACE, allows_loopback=True))
+    loaded = live_config({"backends": []}).loaded
+    source = KubernetesSource(server, place, loaded, clock=SystemClock(), pace=SOON)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(source.run())
+        yield Followed(api, source, name)
+        running.cancel()
+
+
+async def test_a_conversion_that_nobody_foresaw_leaves_in_force_what_is_known(
+    followed: Followed,
+) -> None:
+    await followed.entry("one")
+    await followed.serves("one")
+
+    followed.name.is_broken = True
+    await followed.entry("two")
+    await until(lambda: "ConversionFailed" in followed.reasons, SECONDS)
+    assert followed.served == {"one"}
+    told = next(each.message for each in followed.source.contribution.value.problems)
+    assert "ZeroDivisionError" in told
+    assert "secret" not in told
+
+    followed.name.is_broken = False
+    await followed.entry("three")
+    await followed.serves("one", "two", "three")
+    assert followed.reasons == set()
+
+
+async def test_one_change_converts_only_what_it_touches(followed: Followed) -> None:
+    forward = {"headerName": "X-Key", "valueSecretRef": {"name": "key", "key": "value"}}
+    await followed.put("Secret", "key", data={"value": b64encode(b"one").decode()})
+    await followed.entry("one")
+    await followed.entry("two", headerForward={"addHeadersFromSecret": [forward]})
+    await followed.serves("one", "two")
+    before = followed.source.told()["converted"]
+    known = followed.source.contribution.value
+
+    await followed.put("Secret", "key", data={"value": b64encode(b"two").decode()})
+
+    await until(lambda: followed.source.contribution.value is not known, SECONDS)
+    assert followed.source.told()["converted"] == before + 1
+
+
+async def test_a_secret_that_is_not_known_yet_is_never_told_as_missing(followed: Followed) -> None:
+    forward = {"headerName": "X-Key", "valueSecretRef": {"name": "key", "key": "value"}}
+    seen: set[str] = set()
+
+    async def look() -> None:
+        async for each in followed.source.contribution.changes():
+            seen.update(problem.reason for problem in each.problems)
+
+    await followed.put("Secret", "key", data={"value": b64encode(b"one").decode()})
+    await followed.entry("one")
+    await followed.serves("one")
+    async with asyncio.TaskGroup() as tasks:
+        looking = tasks.create_task(look())
+        await followed.entry("two", headerForward={"addHeadersFromSecret": [forward]})
+        await followed.serves("one", "two")
+        looking.cancel()
+
+    assert "SecretNotFound" not in seen
+    assert "SecretUnreadable" not in seen
