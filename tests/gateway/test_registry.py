@@ -57,6 +57,7 @@ def test_one_source_that_may_not_be_served_closes_the_whole() -> None:
     made = merge({"1": contribution("1", "a"), "2": Contribution("2", closed=why)})
 
     assert made.closed == why
+    assert made.backends == ()
 
 
 def test_problems_of_sources_are_sorted() -> None:

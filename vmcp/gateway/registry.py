@@ -13,9 +13,14 @@ from vmcp.model.snapshot import Contribution, Snapshot
 
 
 def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
-    """Return the snapshot of contributions by source; of two backends with one public name the first stays."""
+    """Return the snapshot of contributions by source; of two backends with one public name the first stays.
+
+    Where one source says that nobody may be served, the others have no backends either: streams that are open
+    would still tell of them.
+    """
     sources = [contributions[name] for name in sorted(contributions)]
-    backends, taken = _named(sources)
+    closed = next((one.closed for one in sources if one.closed is not None), None)
+    backends, taken = _named(sources if closed is None else ())
     kept = {each.key for each in backends}
     found = {*taken, *(problem for one in sources for problem in one.problems)}
     rules = next((one.rules for one in sources if one.rules is not None), DEFAULT_RULES)
@@ -28,7 +33,7 @@ def merge(contributions: Mapping[str, Contribution]) -> Snapshot:
         next((one.health for one in sources if one.health is not None), DEFAULT_HEALTH),
         next((one.views for one in sources if one.views is not None), ()),
         decisions=decisions,
-        closed=next((one.closed for one in sources if one.closed is not None), None),
+        closed=closed,
         is_known=all(one.is_known for one in sources),
     )
 

@@ -114,6 +114,8 @@ class Endpoint:
 
         async def serve(http: HttpRequest) -> None:
             if view is None or not await self._gateway.views.open(view):
+                # While nobody is served no name is known, and the sessions of clients are not lost for that.
+                self._check_served()
                 raise Refused(404, _NO_VIEW)
             # A view may have been waited for, and the key have been withdrawn meanwhile.
             self._authenticate(http)
@@ -291,6 +293,9 @@ class Endpoint:
         """Raise Refused for what would begin now; answers and cancellations are for calls that are under way."""
         if self._is_stopping:
             raise Refused(503, "The gateway is about to stop.", (b"retry-after", b"1"))
+        self._check_served()
+
+    def _check_served(self) -> None:
         closed = self._gateway.registry.snapshot.value.closed
         if closed is not None:
             # A protection that was asked for and that there is not: nobody is served without it.
