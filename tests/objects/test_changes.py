@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from tests.support.onlookers import Onlooker, bystander, onlooker, reasons
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.shelf import Invocation, text
 from tests.support.waiting import moment, until
+from vmcp.latest import Latest
+from vmcp.model.snapshot import Snapshot
 
 ECHO = named("weather_echo")
 OIDC = {"type": "oidc", "oidcConfigRef": {"name": "o", "audience": "a"}}
@@ -83,13 +86,14 @@ async def test_no_call_is_lost_while_a_secret_is_rotated_and_the_first_one_after
         await home.put(group(), virtual(), key(values[0]), auth(), entry(fake, **AUTH))
         await seen.sees("weather_echo")
         snapshot = served.gateway.registry.snapshot
-        calling = tasks.create_task(calls_without_end(seen.caller))
+        is_over = asyncio.Event()
+        tasks.create_task(calls_until(is_over, seen.caller))
         for value in values[1:]:
             before = snapshot.value
             await home.put(key(value))
-            await until(lambda before=before: snapshot.value is not before)
+            await until(partial(is_another, snapshot, before))
             await seen.caller.ask("tools/call", named("weather_echo", mark=value))
-        calling.cancel()
+        is_over.set()
 
     marked = [one for one in fake.asked("tools/call") if "mark" in one.params.get("_meta", {})]
     assert [one.headers["x-api-key"] for one in marked] == values[1:]
@@ -98,10 +102,14 @@ async def test_no_call_is_lost_while_a_secret_is_rotated_and_the_first_one_after
     assert {*sent} == {*values}
 
 
-async def calls_without_end(caller: Client) -> None:
+async def calls_until(is_over: asyncio.Event, caller: Client) -> None:
     """Call, again and again; no call may fail."""
-    while True:
+    while not is_over.is_set():
         await caller.ask("tools/call", ECHO)
+
+
+def is_another(cell: Latest[Snapshot], before: Snapshot) -> bool:
+    return cell.value is not before
 
 
 @in_both_fronts
