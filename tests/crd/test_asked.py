@@ -45,6 +45,7 @@ def test_a_policy_that_permits_everything_protects_nothing(given: Any) -> None:
         inline(),
         inline(7),
         inline(ALL, later={"forbid": "all"}),
+        {**inline(ALL), "later": {"forbid": "all"}},
         {"inline": {"policies": [ALL]}},
         {"type": "inline"},
         {"type": "inline", "inline": {"policies": ALL}},
@@ -82,3 +83,20 @@ def test_callers_are_to_be_known_however_much_they_may_do() -> None:
     incoming = {"type": "oidc", "authzConfig": inline(ALL)}
 
     assert protections("VirtualMCPServer", {"incomingAuth": incoming}) == ("incomingAuth.type",)
+
+
+@pytest.mark.parametrize("place", ["incomingAuth", "config.incomingAuth"])
+@pytest.mark.parametrize("given", ["all", ["10.0.0.0/8"], {"on": True}, 1, True], ids=str)
+def test_whatever_else_stands_beside_known_protections_protects(place: str, given: Any) -> None:
+    incoming = {"type": "anonymous", "later": given, "none": None, "off": False, "empty": {}}
+    spec = (
+        {"incomingAuth": incoming}
+        if place == "incomingAuth"
+        else {"config": {"incomingAuth": incoming}}
+    )
+
+    assert protections("VirtualMCPServer", spec) == (f"{place}.later",)
+
+
+def test_a_proxy_that_checks_callers_in_the_older_way_protects() -> None:
+    assert protections("MCPRemoteProxy", {"oidcConfig": {"type": "inline"}}) == ("oidcConfig",)

@@ -23,6 +23,14 @@ _OUTSIDE = ("Env", "File")
 _CEDAR = ("cedar", "cedarv1")
 _PERMIT_ALL = re.compile(r"\s*permit\s*\(\s*principal\s*,\s*action\s*,\s*resource\s*\)\s*;\s*")
 
+# What stands where only protections stand; anything else there is one of a later version.
+_KNOWN: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "VirtualMCPServer": {
+        "incomingAuth": frozenset(("type", "oidcConfigRef", "authzConfig", "authzConfigRef")),
+        "config.incomingAuth": frozenset(("type", "oidc", "authz")),
+    },
+}
+
 # What changes nothing about it.
 _HARMLESS = frozenset(
     (
@@ -52,7 +60,11 @@ def _restricts(value: object) -> bool:
     """Tell whether an authorization keeps anybody from anything; what is not understood does."""
     if not isinstance(value, Mapping) or value.get("type") not in ("inline", *_CEDAR):
         return _is_filled(value)
-    return not _permits_all(value.get("inline") if value["type"] == "inline" else value)
+    if value["type"] != "inline":
+        return not _permits_all(value)
+    return not value.keys() <= {*_HARMLESS, "inline", "configMap"} or not _permits_all(
+        value.get("inline")
+    )
 
 
 def _permits_all(value: object) -> bool:
@@ -79,6 +91,8 @@ _PROTECTIONS: Mapping[str, Mapping[str, Asks]] = {
         "config.audit": _is_enabled,
     },
     "MCPRemoteProxy": {
+        # How it was said before there were references.
+        "oidcConfig": _is_filled,
         "oidcConfigRef": _is_filled,
         "authzConfig": _restricts,
         "authzConfigRef": _is_filled,
@@ -99,7 +113,18 @@ _UNSUPPORTED: Mapping[str, Mapping[str, Asks]] = {
 
 def protections(kind: str, spec: Spec) -> tuple[str, ...]:
     """Return the fields of a spec by which it asks for protections that nobody provides here."""
-    return tuple(_asked(spec, _PROTECTIONS.get(kind, {})))
+    later = _later(spec, _KNOWN.get(kind, {}))
+    return (*_asked(spec, _PROTECTIONS.get(kind, {})), *later)
+
+
+def _later(spec: Spec, known: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    for path, names in known.items():
+        found = _at(spec, path)
+        if isinstance(found, Mapping):
+            others = {key: value for key, value in found.items() if key not in names}
+            yield from (
+                f"{path}.{key}" for key in sorted(others, key=str) if _is_filled(others[key])
+            )
 
 
 def unsupported(kind: str, spec: Spec) -> tuple[str, ...]:
