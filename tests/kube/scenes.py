@@ -15,7 +15,7 @@ from tests.support.kube_api import FakeApi, kubeconfig
 from vmcp.clock import SystemClock
 from vmcp.kube.client import ApiServer
 from vmcp.kube.login import ByKubeconfig
-from vmcp.kube.pace import PACE
+from vmcp.kube.pace import PACE, Pace
 from vmcp.kube.resource import CONFIG_MAPS, LEASES, SECRETS, Resource
 from vmcp.kube.trimming import Trim, config_map, secret
 from vmcp.kube.watches import Watches
@@ -126,6 +126,7 @@ async def watching(
     scene: Scene,
     kinds: Mapping[Resource, Trim],
     by_name: Mapping[Resource, Trim] | None = None,
+    pace: Pace = SOON,
 ) -> AsyncIterator[Watches]:
     """Watch kinds for the block."""
     async with asking(scene.login) as server:
@@ -135,7 +136,7 @@ async def watching(
             kinds=kinds,
             by_name={SECRETS: secret, CONFIG_MAPS: config_map} if by_name is None else by_name,
             clock=SystemClock(),
-            pace=SOON,
+            pace=pace,
         )
         async with asyncio.TaskGroup() as group:
             task = group.create_task(watches.run())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.kube.scenes import FakeScene, Scene, config, watching
+from tests.kube.scenes import SOON, FakeScene, Scene, config, watching
 from tests.support.kube_api import FakeApi
 from tests.support.waiting import until
 from vmcp.kube.resource import CONFIG_MAPS, LEASES, SECRETS, Key, Resource
@@ -160,6 +162,28 @@ async def test_a_kind_that_is_removed_takes_its_objects_with_it(
 
         await until(lambda: watches.sync(ENTRIES).phase is Phase.NOT_INSTALLED)
         assert watches.store.get(ENTRIES, "e") is None
+
+
+async def test_a_kind_that_is_not_found_for_a_moment_keeps_its_objects(
+    fake: FakeApi, fake_scene: FakeScene
+) -> None:
+    # As where a server has started and does not know yet what is installed.
+    pace = replace(SOON, not_installed_seconds=60.0)
+    fake.install(ENTRIES)
+    await fake_scene.put(ENTRIES, {"metadata": {"name": "e"}, "spec": {}})
+    async with watching(fake_scene, {ENTRIES: keeping()}, pace=pace) as watches:
+        await until(lambda: watches.store.get(ENTRIES, "e") is not None)
+
+        fake.served.clear()
+        await fake.cut()
+        await until(lambda: "404" in watches.sync(ENTRIES).error)
+        asked = len(fake.asked)
+        await until(lambda: len(fake.asked) > asked + 4)
+
+        assert watches.store.get(ENTRIES, "e") is not None
+        fake.install(ENTRIES)
+        await until(lambda: watches.sync(ENTRIES).phase is Phase.SYNCED)
+        assert watches.store.get(ENTRIES, "e") is not None
 
 
 async def test_a_forbidden_kind_is_told_and_tried_again_soon(scene: Scene) -> None:

@@ -48,7 +48,8 @@ class Informer:
         self._version = scope.resource.versions[0]
         # From where the next watch begins; without it all is listed first.
         self._since: str | None = None
-        self._misses = 0
+        # Since when what was known has not been found.
+        self._missed_at: float | None = None
         self._is_away = False
         self._open_since = float("inf")
         self._told = told
@@ -105,7 +106,7 @@ class Informer:
     def _take(self, found: Listed) -> None:
         self._replace(found.found)
         self._since = found.since
-        self._misses = 0
+        self._missed_at = None
         self._mark(Phase.SYNCED, "", is_listed=True)
 
     def _replace(self, found: tuple[Kept, ...]) -> None:
@@ -156,9 +157,12 @@ class Informer:
 
     def _missed(self, error: Refused) -> float:
         self._since = None
-        self._misses += 1
-        # A server that starts may not know yet what is installed: what was there goes at the second miss.
-        if self.sync.is_listed and self._misses == 1:
+        now = self._clock.monotonic()
+        if self._missed_at is None:
+            self._missed_at = now
+        # A server that starts may not know yet what is installed, nor may what stands in front of it: what was
+        # there goes when it has been missed for a while. Objects that are deleted with their kind go one by one.
+        if self.sync.is_listed and now - self._missed_at < self._pace.not_installed_seconds:
             self._mark(Phase.FAILING, str(error), is_listed=True)
             return self._backoff.next()
         self._replace(())
