@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -46,6 +48,8 @@ class Server:
     good_seconds: float | None = None
     reply: Reply = field(default_factory=lambda: OK)
     is_broken: bool = False
+    # What its certificates are as files.
+    is_garbled: bool = False
     is_untrusted: bool = False
     logins: int = 0
     opened: int = 0
@@ -58,6 +62,8 @@ class Server:
         return Access(self.fingerprint, Secret(self.token), None, self.good_seconds, self.open)
 
     def open(self) -> Server:
+        if self.is_garbled:
+            raise ssl.SSLError(1, "no certificate")
         self.opened += 1
         return self
 
@@ -141,6 +147,48 @@ async def test_a_login_that_cannot_be_renewed_goes_on_as_it_was() -> None:
     await asyncio.sleep(61)
 
     assert await api.get("/x", {}) == {"good": True}
+
+
+@in_virtual_time
+async def test_certificates_that_are_garbled_leave_the_connections_as_they_were() -> None:
+    server = Server(good_seconds=60.0)
+    api = client(server)
+    await api.get("/x", {})
+    server.fingerprint, server.is_garbled = "b", True
+    await asyncio.sleep(61)
+
+    assert await api.get("/x", {}) == {"good": True}
+
+    server.is_garbled = False
+    await asyncio.sleep(10)
+    assert await api.get("/x", {}) == {"good": True}
+    assert (server.opened, server.closed) == (2, 1)
+
+
+@pytest.mark.parametrize("fault", ["is_broken", "is_garbled"])
+@in_virtual_time
+async def test_that_a_login_cannot_be_renewed_is_logged_once_and_so_is_its_end(
+    caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    server = Server(good_seconds=60.0)
+    api = client(server)
+    await api.get("/x", {})
+    caplog.set_level(logging.INFO)
+
+    server.fingerprint = "b"
+    setattr(server, fault, True)
+    for _ in range(20):
+        await asyncio.sleep(61)
+        await api.get("/x", {})
+    setattr(server, fault, False)
+    for _ in range(20):
+        await asyncio.sleep(61)
+        await api.get("/x", {})
+
+    assert [each.message for each in caplog.records] == [
+        "login at the API server could not be renewed",
+        "login at the API server is renewed again",
+    ]
 
 
 @in_virtual_time

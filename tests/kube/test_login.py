@@ -12,6 +12,7 @@ import pytest
 from tests.support.authority import certificate, ec_key
 from tests.support.kube_api import FakeApi, kubeconfig
 from vmcp.clock import SystemClock
+from vmcp.kube import library
 from vmcp.kube.access import Access
 from vmcp.kube.client import ApiServer
 from vmcp.kube.errors import CannotLogIn
@@ -47,6 +48,14 @@ async def test_a_pod_logs_in_by_the_files_of_its_service_account(tmp_path: Path)
     assert bearer(second) == "Bearer second"
     assert first.fingerprint == second.fingerprint
     assert first.good_seconds == 60.0
+
+
+def test_a_file_that_goes_while_it_is_read_is_told_by_its_path(tmp_path: Path) -> None:
+    configuration = library._configuration()
+    configuration.ssl_ca_cert = str(tmp_path / "ca.crt")
+
+    with pytest.raises(CannotLogIn, match=r"ca\.crt cannot be read: No such file"):
+        library._access(configuration, None, None)
 
 
 async def test_another_ca_of_the_cluster_asks_for_other_connections(tmp_path: Path) -> None:

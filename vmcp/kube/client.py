@@ -45,7 +45,13 @@ class ApiServer:
         self._clock = clock
         self._entered: _Entered | None = None
         self._renewing = asyncio.Lock()
+        # Why the login could not be renewed, empty where it could.
+        self._fault = ""
         self.sent: Counter[str] = Counter()
+
+    async def log_in(self) -> None:
+        """Log in now, without a request; raise CannotLogIn."""
+        await self._current()
 
     async def get(self, path: str, query: Mapping[str, str]) -> Any:
         """Return what is there as JSON; raise Refused, Unreachable or CannotLogIn."""
@@ -129,27 +135,38 @@ class ApiServer:
             try:
                 async with asyncio.timeout(_LOGIN_SECONDS):
                     access = await self._login.renew()
+                session = self._session(access)
             except (CannotLogIn, TimeoutError) as error:
                 return self._as_before(error)
-            return await self._enter(access)
+            return await self._enter(access, session)
 
     def _as_before(self, error: Exception) -> _Entered:
         words = str(error) or f"The login took longer than {_LOGIN_SECONDS:.0f} s."
         if (before := self._entered) is None:
             raise CannotLogIn(words) from error
-        log.warning("login at the API server could not be renewed", extra={"error": words})
+        if words != self._fault:
+            self._fault = words
+            log.warning("login at the API server could not be renewed", extra={"error": words})
         now = self._clock.monotonic()
         self._entered = _Entered(before.access, before.session, now, now + _LOGIN_PAUSE_SECONDS)
         return self._entered
 
-    async def _enter(self, access: Access) -> _Entered:
+    def _session(self, access: Access) -> Session:
+        """Return the connections to use under a login: those that there are, or new ones; raise CannotLogIn."""
+        before = self._entered
+        if before is not None and before.access.fingerprint == access.fingerprint:
+            return before.session
+        return _opened(access)
+
+    async def _enter(self, access: Access, session: Session) -> _Entered:
         before, now = self._entered, self._clock.monotonic()
-        keeps = before is not None and before.access.fingerprint == access.fingerprint
-        session = before.session if before is not None and keeps else _opened(access)
+        if self._fault:
+            self._fault = ""
+            log.info("login at the API server is renewed again")
         good = float("inf") if access.good_seconds is None else access.good_seconds
         until = now + max(good, _LOGIN_PAUSE_SECONDS)
         self._entered = entered = _Entered(access, session, now, until)
-        if before is not None and not keeps:
+        if before is not None and before.access.fingerprint != access.fingerprint:
             await before.session.close()
         return entered
 

@@ -111,8 +111,12 @@ def _configuration() -> Configuration:
 
 def _access(configuration: Configuration, namespace: str | None, good: float | None) -> Access:
     token = configuration.api_key.get("BearerToken")
+    try:
+        fingerprint = _fingerprint(configuration)
+    except OSError as error:
+        raise CannotLogIn(f"{error.filename} cannot be read: {error.strerror}.") from None
     return Access(
-        fingerprint=_fingerprint(configuration),
+        fingerprint=fingerprint,
         authorization=Secret(" ".join(token.split())) if token else None,
         namespace=namespace,
         good_seconds=good,
