@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Vmcp
+from tests.support.kube_api import kubeconfig
 
 NAMED = ("--name", "gateway", "--namespace", "apps")
 
@@ -27,6 +28,14 @@ def _nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("--name", "gateway"), "needs --namespace or VMCP_NAMESPACE."),
         (("--group", "tools"), "needs --namespace or VMCP_NAMESPACE."),
         ((*NAMED, "--group", "tools"), "--name and --group do not go together."),
+        (("--group", "tools", "--namespace", "apps", "--status"), "--status goes with --name"),
+        (("--name", "gw", "--namespace", "My/apps"), "No namespace can have the name 'My/apps'."),
+        (("--name", "gw", "--namespace", "apps.eu"), "No namespace can have the name 'apps.eu'."),
+        (
+            ("--name", "gw/status", "--namespace", "apps"),
+            "No object can have the name 'gw/status'.",
+        ),
+        (("--group", "..", "--namespace", "apps"), "No object can have the name '..'."),
         ((*NAMED, "--manifests", "."), "--kubernetes and --manifests do not go together."),
     ],
 )
@@ -55,6 +64,32 @@ def test_variables_name_the_gateway_as_in_a_pod(
     # It came as far as the login.
     wanted = f"There is no kubeconfig {tmp_path}/.kube/config."
     assert (ended.code, " ".join(ended.err.split())) == (1, wanted)
+
+
+def test_a_pod_without_a_token_is_told_so(vmcp: Vmcp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+
+    ended = vmcp("serve", "--kubernetes", *NAMED)
+
+    assert (ended.code, "automountServiceAccountToken" in ended.err) == (1, True), ended.err
+
+
+def test_certificates_that_cannot_be_used_are_told_at_once(
+    vmcp: Vmcp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ca.crt").write_text("no certificate")
+    cluster = {"server": "https://127.0.0.1:1", "certificate-authority": str(tmp_path / "ca.crt")}
+    file = kubeconfig(tmp_path / "kubeconfig", cluster["server"], {"token": "t"})
+    text = json.loads(file.read_text())
+    text["clusters"][0]["cluster"] = cluster
+    file.write_text(json.dumps(text))
+    monkeypatch.setenv("KUBECONFIG", str(file))
+
+    ended = vmcp("serve", "--kubernetes", *NAMED)
+
+    told = "The certificates of the login cannot be used: SSLError."
+    assert (ended.code, " ".join(ended.err.split())) == (1, told)
 
 
 def test_a_context_that_there_is_not_is_told_with_those_that_there_are(

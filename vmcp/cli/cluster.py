@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +41,11 @@ Status = Annotated[
 ]
 
 
+# As the API server has names: a namespace is one label, an object may be several, and a path leads nowhere else.
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAMESPACE, _NAME = re.compile(_LABEL), re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
 def place(
     gateway: str | None, group: str | None, namespace: str | None, *, allows_loopback: bool
 ) -> Place:
@@ -63,7 +69,17 @@ def place(
         )
     if namespace is None:
         raise Stop("--kubernetes needs --namespace or VMCP_NAMESPACE.", ExitCode.USAGE)
+    _check("namespace", namespace, _NAMESPACE)
+    _check("object", gateway or group or "", _NAME)
     return Place(namespace, Choice(gateway, group, namespace, allows_loopback))
+
+
+def _check(what: str, name: str, allowed: re.Pattern[str]) -> None:
+    if allowed.fullmatch(name) is None:
+        raise Stop(
+            f"No {what} can have the name {name!r}. Allowed: lowercase letters, digits and '-'.",
+            ExitCode.USAGE,
+        )
 
 
 def login(context: str | None) -> Login:
@@ -83,12 +99,20 @@ def login(context: str | None) -> Login:
     try:
         asyncio.run(_tried(found))
     except CannotLogIn as error:
-        raise Stop(str(error), ExitCode.FAILED) from None
+        is_bare = host is not None and not SERVICE_ACCOUNT.is_dir() and files is None
+        hint = " This pod has no token: is automountServiceAccountToken false?" if is_bare else ""
+        raise Stop(f"{error}{hint}", ExitCode.FAILED) from None
     return found
 
 
 async def _tried(found: Login) -> None:
-    await found.renew()
+    from vmcp.kube.client import ApiServer
+
+    server = ApiServer(found, SystemClock())
+    try:
+        await server.log_in()
+    finally:
+        await server.close()
 
 
 def _variable(name: str) -> str | None:

@@ -156,6 +156,8 @@ def _joined(place: Place, context: str | None, status: bool | None, live: LiveCo
     """Return what follows a namespace."""
     from vmcp.cli.joined import beside
 
+    if status and place.choice.gateway is None:
+        raise Stop("--status goes with --name: a group has no such status.", ExitCode.USAGE)
     return beside(place, context, live.loaded, writes_status=status)
 
 
