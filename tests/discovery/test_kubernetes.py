@@ -25,6 +25,7 @@ from vmcp.kube.resource import CONFIG_MAPS, SECRETS
 
 NAMESPACE = "apps"
 SECONDS = 10.0
+SPEC: Object = {"groupRef": {"name": "tools"}, "incomingAuth": {"type": "anonymous"}}
 
 
 class Odd(str):
@@ -65,21 +66,30 @@ class Followed:
     def reasons(self) -> set[str]:
         return {each.reason for each in self.source.contribution.value.problems}
 
+    @property
+    def closed(self) -> str | None:
+        found = self.source.contribution.value.closed
+        return None if found is None else found.reason
+
     async def serves(self, *names: str) -> None:
         await until(lambda: self.served == {*names}, SECONDS)
 
 
 @pytest.fixture
-async def followed(tmp_path: Path) -> AsyncIterator[Followed]:
-    async with fake_api() as api:
+async def api() -> AsyncIterator[FakeApi]:
+    async with fake_api() as made:
         for each in (*map(resource, KINDS), SECRETS, CONFIG_MAPS):
-            api.install(each)
-        login = kubeconfig(tmp_path / "kubeconfig", api.url, {"token": "good"})
-        async with following(api, login) as made:
-            spec: Object = {"groupRef": {"name": "tools"}, "incomingAuth": {"type": "anonymous"}}
-            await made.put("MCPGroup", "tools", spec={})
-            await made.put("VirtualMCPServer", "gw", spec=spec)
-            yield made
+            made.install(each)
+        yield made
+
+
+@pytest.fixture
+async def followed(api: FakeApi, tmp_path: Path) -> AsyncIterator[Followed]:
+    login = kubeconfig(tmp_path / "kubeconfig", api.url, {"token": "good"})
+    async with following(api, login) as made:
+        await made.put("MCPGroup", "tools", spec={})
+        await made.put("VirtualMCPServer", "gw", spec=SPEC)
+        yield made
 
 
 @asynccontextmanager
@@ -113,6 +123,45 @@ async def test_a_conversion_that_nobody_foresaw_leaves_in_force_what_is_known(
     await followed.entry("three")
     await followed.serves("one", "two", "three")
     assert followed.reasons == set()
+
+
+@pytest.mark.parametrize("asks", [{"type": "oidc"}, {"type": "later"}, "oidc"], ids=str)
+async def test_a_conversion_that_nobody_foresaw_keeps_no_gateway_open_that_asks_for_protection(
+    followed: Followed, asks: object
+) -> None:
+    await followed.entry("one")
+    await followed.serves("one")
+
+    followed.name.is_broken = True
+    spec = {"groupRef": {"name": "tools"}, "incomingAuth": asks}
+    await followed.put("VirtualMCPServer", "gw", spec=spec)
+
+    await until(lambda: followed.closed == "ConversionFailed", SECONDS)
+    assert followed.served == set()
+
+
+async def test_a_gateway_that_may_not_be_read_is_not_taken_for_one_without_protections(
+    api: FakeApi, tmp_path: Path
+) -> None:
+    login = kubeconfig(tmp_path / "kubeconfig", api.url, {"token": "good"})
+    api.denied = {"virtualmcpservers"}
+    async with following(api, login) as followed:
+        assert followed.closed == "NotSynced"
+        await until(lambda: followed.closed == "GatewayUnreadable", SECONDS)
+        assert followed.reasons == {"GatewayUnreadable", "KindForbidden"}
+
+        await followed.put("MCPGroup", "tools", spec={})
+        await followed.put("VirtualMCPServer", "gw", spec=SPEC)
+        await followed.entry("one")
+        api.denied = set()
+        await followed.serves("one")
+        assert followed.closed is None
+
+        # What is known stays in force.
+        api.denied = {"virtualmcpservers"}
+        await api.cut()
+        await until(lambda: "KindForbidden" in followed.reasons, SECONDS)
+        assert (followed.served, followed.closed) == ({"one"}, None)
 
 
 async def test_one_change_converts_only_what_it_touches(followed: Followed) -> None:

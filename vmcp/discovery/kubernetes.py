@@ -243,7 +243,17 @@ class KubernetesSource:
             "What was known stays in force until an object changes."
         )
         told = Problem(ObjectKey("Namespace", self._place.namespace), "ConversionFailed", message)
+        if self._asks_for_protection():
+            known = Contribution(NAME, closed=told)
         self._contribution.set(replace(known, problems=tuple(sorted({*known.problems, told}))))
+
+    def _asks_for_protection(self) -> bool:
+        """Tell whether the gateway asks, or may ask, for what nobody provides, whatever else is known."""
+        return any(
+            isinstance(one, Custom) and (bool(one.protections) or isinstance(one.spec, Malformed))
+            for key, one in self._things.items()
+            if key.kind == GATEWAY and key.name == self._place.choice.gateway
+        )
 
     def _refer(self, watched: frozenset[ObjectKey]) -> None:
         """Follow the Secrets and ConfigMaps that are referred to, and no others."""
@@ -262,10 +272,26 @@ class KubernetesSource:
     def _tell(self, made: Contribution) -> None:
         converted, self._converted = len(self._converted), frozenset()
         self._told_of += converted
+        if (closed := self._unknown_gateway()) is not None:
+            made = Contribution(NAME, problems=(closed,), closed=closed)
         problems = {*made.problems, *self._of_kinds()}
         if self._contribution.set(replace(made, problems=tuple(sorted(problems)))):
             self._read_at = self._clock.now()
             log.info("the objects are read anew", extra={"converted": converted})
+
+    def _unknown_gateway(self) -> Problem | None:
+        """Return why nobody may be served where it is not known which protections are asked for."""
+        name, kind = self._place.choice.gateway, _RESOURCES[GATEWAY]
+        if name is None or self._watches.sync(kind).is_settled:
+            return None
+        message = (
+            "It cannot be read, and so not which protections it asks for: nobody is served. The "
+            f"ServiceAccount of this gateway needs get, list and watch of {kind} in namespace "
+            f"'{self._place.namespace}'."
+        )
+        return Problem(
+            ObjectKey(GATEWAY, name, self._place.namespace), "GatewayUnreadable", message
+        )
 
     def _of_kinds(self) -> Iterator[Problem]:
         """Yield why whole kinds are not known."""
