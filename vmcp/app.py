@@ -19,7 +19,7 @@ from vmcp.gateway.core import Gateway
 from vmcp.gateway.exporting import Exports
 from vmcp.latest import Latest
 from vmcp.model.address import is_loopback
-from vmcp.model.view import View
+from vmcp.model.view import View, below
 from vmcp.net import signals
 from vmcp.telemetry.setup import Format, configure
 from vmcp.transport.incoming import crowd, descriptors, front, limits, stdio
@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 _GRACE_SECONDS = 20.0
 # How long the listener may take after that, when there is nothing more to wait for.
 _CLOSING_SECONDS = 1.0
+# How long a client that launched us is not heard until the sources have told of what it wants.
+_OPENING_SECONDS = 10.0
 # A call makes few objects that refer to each other in circles; looking for them less often costs little memory.
 _YOUNG_OBJECTS = 10_000
 
@@ -97,8 +99,11 @@ async def serve_stdio(
     streams: tuple[int, int],
     view: View,
     beside: Beside,
-) -> None:
-    """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes."""
+) -> str | None:
+    """Serve the one client at the other end of two file descriptors, until it leaves or a signal comes.
+
+    Return why nothing was served, None where it was.
+    """
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)
     exports = Exports(loaded, SystemClock())
@@ -113,10 +118,34 @@ async def serve_stdio(
         works = [tasks.create_task(_settle(gateway)), tasks.create_task(keeper.run())]
         log.info("serving on standard input and output")
         endpoint = Endpoint(gateway, Latest(entrance(loaded)), keeper)
-        await _opened(gateway, view)
-        await stdio.serve(endpoint, streams, view, gateway.readiness.reached, stop)
+        works += [
+            opening := tasks.create_task(_opened(gateway, view)),
+            stopping := tasks.create_task(_until(stop)),
+        ]
+        # Who launches a server asks at once, and what may not be served yet would be an error to it.
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait((opening, stopping), timeout=_OPENING_SECONDS, return_when=first)
+        missing = None if stop.is_set() else _missing(gateway, view)
+        if missing is None:
+            await stdio.serve(endpoint, streams, view, gateway.readiness.reached, stop)
         for work in works:
             work.cancel()
+    return missing
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+def _missing(gateway: Gateway, view: View) -> str | None:
+    """Return why there is no such view to serve, None where there is one."""
+    if gateway.views.has(view):
+        return None
+    closed = gateway.registry.snapshot.value.closed
+    if closed is not None:
+        return f"{closed.reason}: {closed.message}"
+    waited = f"{_OPENING_SECONDS:.0f} s"
+    return f"There is no '{below(view)}' after {waited}: correct the name, or see its problems in the log."
 
 
 @asynccontextmanager
@@ -132,8 +161,8 @@ async def _reloading(live: LiveConfig) -> AsyncIterator[None]:
 
 async def _opened(gateway: Gateway, view: View) -> None:
     """Wait until the sources have told of a view and it has been built."""
-    async for _ in gateway.registry.snapshot.changes():
-        if await gateway.views.open(view):
+    async for snapshot in gateway.registry.snapshot.changes():
+        if snapshot.is_known and await gateway.views.open(view):
             return
 
 

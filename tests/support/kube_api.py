@@ -97,6 +97,10 @@ class FakeApi:
         at = At(resource.group, resource.versions[0], namespace, resource.plural)
         await self._delete(at, name)
 
+    def found(self, resource: Resource, namespace: str, name: str) -> Object:
+        """Return an object as it is now."""
+        return deepcopy(self._objects[(resource.group, namespace, resource.plural)][name])
+
     async def forget(self) -> None:
         """Make every version older than now unknown."""
         self.number += 1

@@ -136,13 +136,7 @@ def serve(  # noqa: PLR0913 (each option is one)
     live = LiveConfig(partial(load, sources, os.environ), loaded, SystemClock())
     beside = _in_folder(chosen, live) if place is None else _joined(place, context, status, live)
     if stdio:
-        from vmcp.cli.part import part
-        from vmcp.transport.incoming.stdio import own_streams
-
-        served = part(loaded, backend, view, beside.sources)
-        uvloop.run(
-            app.serve_stdio(live, os.environ, log_format.value, own_streams(), served, beside)
-        )
+        _serve_launcher(live, log_format, beside, backend, view)
         return
     try:
         uvloop.run(app.serve(live, os.environ, log_format.value, _announce, beside, ui=ui))
@@ -150,6 +144,22 @@ def serve(  # noqa: PLR0913 (each option is one)
         raise Stop(f"{error} Is it running already?", ExitCode.FAILED) from None
     except ExtraMissing as error:
         raise Stop(str(error), ExitCode.FAILED) from None
+
+
+def _serve_launcher(
+    live: LiveConfig, shape: LogFormat, beside: Beside, backend: str | None, view: str | None
+) -> None:
+    """Serve who launched us; raise Stop where there is not what it wants."""
+    import uvloop
+
+    from vmcp import app
+    from vmcp.cli.part import part
+    from vmcp.transport.incoming.stdio import own_streams
+
+    served = part(live.loaded.value, backend, view, beside.sources)
+    work = app.serve_stdio(live, os.environ, shape.value, own_streams(), served, beside)
+    if (missing := uvloop.run(work)) is not None:
+        raise Stop(missing, ExitCode.FAILED)
 
 
 def _joined(place: Place, context: str | None, status: bool | None, live: LiveConfig) -> Beside:  # noqa: FBT001
