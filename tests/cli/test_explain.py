@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Vmcp
+from tests.cli.test_operations import answering
 
 
 @pytest.fixture
@@ -46,3 +47,21 @@ def test_a_backend_that_cannot_be_reached_is_told_with_its_trouble(vmcp: Vmcp, f
 
 def test_a_file_that_is_wrong_is_told_as_everywhere(vmcp: Vmcp, tmp_path: Path) -> None:
     assert vmcp("explain", "x", "-c", str(tmp_path / "none.yaml")).code == 2
+
+
+@pytest.mark.parametrize("printed", ["text", "json"])
+def test_while_nobody_is_served_that_is_why_a_name_is_not_seen(vmcp: Vmcp, printed: str) -> None:
+    closed = {
+        "object": "VirtualMCPServer/n/gw",
+        "reason": "GatewayInvalid",
+        "message": "It is odd.",
+    }
+    found = {"name": "x_y", "found": [], "unlisted": [], "mentions": [], "near": []}
+    answer = {**found, "closed": closed, "backends": []}
+
+    with answering(200, json.dumps(answer).encode()) as (url, _):
+        ended = vmcp("explain", "x_y", "--ops-url", url, "-o", printed)
+
+    told = "Nobody is served, so no client sees it: VirtualMCPServer/n/gw: It is odd.\n"
+    assert (ended.code, ended.err) == (1, told)
+    assert ended.out == "" if printed == "text" else json.loads(ended.out)["closed"] == closed

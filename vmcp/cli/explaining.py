@@ -20,6 +20,11 @@ def ask(ops_url: str, name: str, printed: TextFormat) -> None:
     """Have a running gateway explain a name, and print it; raise Stop where clients do not see it."""
     found = operations.get(ops_url, "/explain", {"name": name})
     told = operations.get(ops_url, "/status")
+    if closed := told.get("closed"):
+        if printed is TextFormat.JSON:
+            output.emit_json({**found, "troubles": {}, "closed": closed})
+        why = f"Nobody is served, so no client sees it: {closed['object']}: {closed['message']}"
+        raise Stop(why, ExitCode.FAILED)
     troubles = {one["name"]: _trouble(one) for one in told["backends"] if one["state"] not in _WELL}
     tell(found, troubles, printed, {one["name"]: _origin(one) for one in told["backends"]})
 
