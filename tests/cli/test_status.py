@@ -171,6 +171,18 @@ def test_a_gateway_that_serves_nobody_tells_why(vmcp: Vmcp) -> None:
     )
 
 
+@pytest.mark.parametrize("reason", ["GatewayNotFound", "GroupNotFound"])
+def test_a_gateway_without_its_object_is_not_well_however_ready_it_is(
+    vmcp: Vmcp, reason: str
+) -> None:
+    problem = {"object": "VirtualMCPServer/n/gw", "reason": reason, "message": "Create it."}
+
+    with gateway(told(problems=[problem])) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    assert (ended.code, ended.err) == (1, "VirtualMCPServer/n/gw: Create it.\n")
+
+
 def test_where_backends_come_from_is_told_with_what_is_not_known_there(vmcp: Vmcp) -> None:
     source = {
         "source": "kubernetes",

@@ -18,6 +18,8 @@ _COLUMNS = (
     *("name", "state", "since", "era", "tools", "in flight", "calls", "failed"),
     *("p50 ms", "p99 ms", "last failure"),
 )
+# With these problems there is nothing to serve, which looks as if all were well.
+_EMPTYING = frozenset(("GatewayNotFound", "GroupNotFound"))
 # What a watch of the API server is at, in words.
 _PHASES = {
     "starting": "not known yet",
@@ -45,6 +47,9 @@ def _wrong(told: Facts) -> Iterator[str]:
         yield f"Nobody is served: {closed['object']}: {str(closed['message']).rstrip('.')}"
     elif not told.get("ready"):
         yield "The gateway is not ready"
+    for each in told.get("problems", ()):
+        if each["reason"] in _EMPTYING:
+            yield f"{each['object']}: {str(each['message']).rstrip('.')}"
     unwell = [str(one["name"]) for one in told.get("backends", ()) if one["state"] not in _WELL]
     if unwell:
         counts = f"{len(unwell)} of {len(told['backends'])} backends"
