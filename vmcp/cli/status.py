@@ -18,7 +18,8 @@ def status(*, ops_url: OpsUrl = DEFAULT_OPS_URL, printed: Printed = TableFormat.
     `--output json` prints /status as it is. 'watch vmcp status' shows it again and again.
 
     Exit codes: 0 it is ready, all backends are well and the config file is in force; 1 one of these is not so;
-    3 no gateway answers. A backend that wants a user's credential is well; problems are shown and do not count.
+    3 no gateway answers. A backend that wants a user's credential is well; problems are shown and do not
+    count, but that there is no VirtualMCPServer or no group to serve.
     """
     from vmcp.cli import state
 
