@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
+
 from tests.kube.scenes import FakeScene, Scene, asking
 from tests.support.kube_api import FakeApi
 from tests.support.waiting import until
@@ -100,3 +102,19 @@ async def test_who_loses_the_right_to_the_lease_stops_leading_and_says_why(
         await until(lambda: "403" in elector.error.value, SECONDS)
         fake.denied = set()
         await until(lambda: elector.is_leader.value and not elector.error.value, SECONDS)
+
+
+async def test_that_the_lease_cannot_be_had_is_logged_once_however_that_is_said(
+    fake_scene: FakeScene, caplog: pytest.LogCaptureFixture
+) -> None:
+    await fake_scene.put(LEASES, {"metadata": {"name": "lease"}})
+    async with electing(fake_scene, "a") as elector:
+        await until(lambda: elector.is_leader.value, SECONDS)
+        for status in (500, 403, 429, 500):
+            fake_scene.api.failing = status
+            await until(lambda: str(status) in elector.error.value, SECONDS)  # noqa: B023 - waited for here
+        fake_scene.api.failing = 0
+        await until(lambda: elector.is_leader.value and not elector.error.value, SECONDS)
+
+    told = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert told == ["the lease cannot be had"]

@@ -100,7 +100,10 @@ class Elector:
             self._lead(is_ours=False)
             return
         words = str(error) or "The API server gives no answer in time."
-        if self.error.set(words):
+        # How it fails may differ each time.
+        is_new = not self.error.value
+        self.error.set(words)
+        if is_new:
             log.warning("the lease cannot be had", extra={"lease": self._name, "error": words})
         if self.is_leader.value and self._patience() <= self._terms.retry_seconds:
             self._lead(is_ours=False)
