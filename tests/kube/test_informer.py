@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
@@ -99,6 +100,23 @@ async def test_watches_that_end_at_once_again_and_again_lose_nothing(
 
     lists = [one for one in fake.asked if one == ("GET", "configmaps")]
     assert len(lists) < 60
+
+
+async def test_a_watch_that_breaks_off_and_is_open_again_at_once_is_not_told(
+    fake_scene: FakeScene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "vmcp.kube.informer")
+    async with watching(fake_scene, KINDS) as watches:
+        await fake_scene.put(MAPS, config("one", key="0"))
+        await holds(watches, {"one": "0"})
+        known = watches.sync(MAPS)
+        for number in range(1, 6):
+            await fake_scene.api.snap()
+            await fake_scene.put(MAPS, config("one", key=str(number)))
+            await holds(watches, {"one": str(number)})
+
+        assert watches.sync(MAPS) == known
+        assert [each.message for each in caplog.records] == ["a kind is known as it is now"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

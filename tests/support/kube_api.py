@@ -81,6 +81,7 @@ class FakeApi:
         self._history: list[Change] = []
         self._moved = asyncio.Condition()
         self._cuts = 0
+        self._snaps = 0
 
     def install(self, resource: Resource, *versions: str) -> None:
         """Serve a kind in these versions, or in all that it has."""
@@ -110,6 +111,11 @@ class FakeApi:
     async def cut(self) -> None:
         """End all watches in good order."""
         self._cuts += 1
+        await self._wake()
+
+    async def snap(self) -> None:
+        """Cut all watches off in the middle, as what stands between may."""
+        self._snaps += 1
         await self._wake()
 
     async def _put(self, at: At, name: str, found: Object) -> Object:
@@ -198,17 +204,22 @@ class FakeApi:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         since, cuts = int(request.query["resourceVersion"]), self._cuts
+        snaps = self._snaps
         if since < self.forgotten:
             await _say(response, "ERROR", _status(410))
             return response
         with_bookmarks = request.query.get("allowWatchBookmarks") == "true"
-        while self._cuts == cuts:
+        while (self._cuts, self._snaps) == (cuts, snaps):
             for change in self._after(since, at, only):
                 since = change.number
                 await _say(response, change.type, _told(change, at))
             async with self._moved:
-                if not self._after(since, at, only) and self._cuts == cuts:
+                is_over = (self._cuts, self._snaps) != (cuts, snaps)
+                if not self._after(since, at, only) and not is_over:
                     await self._moved.wait()
+        if self._snaps != snaps and request.transport is not None:
+            request.transport.abort()
+            return response
         if with_bookmarks:
             mark = {"metadata": {"resourceVersion": str(self.number)}}
             await _say(response, "BOOKMARK", mark)

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _EXPIRED, _TOO_MANY = 401, 403, 404, 410, 429
 _SERVER_FAULTS = 500
 _LONGEST_STAY_AWAY_SECONDS = 60.0
+# A watch that breaks off and is open again within so long has missed nothing.
+_MOMENT_SECONDS = 0.5
 
 
 class Informer:
@@ -130,8 +132,12 @@ class Informer:
     def _failed(self, error: Refused | Unreachable | CannotLogIn) -> float:
         if not isinstance(error, Refused):
             self._is_away = True
+            pause = self._backoff.next()
+            if self._open_since < float("inf") and pause <= _MOMENT_SECONDS:
+                # What stands between ends connections now and then: whether the server is away shows at once.
+                return pause
             self._mark(Phase.FAILING, str(error), is_listed=self.sync.is_listed)
-            return self._backoff.next()
+            return pause
         if self._is_away:
             # It answers again, if only that it is not ready: that takes moments.
             self._is_away = False

@@ -206,5 +206,7 @@ def _unreachable(error: Exception) -> Unreachable:
         told = getattr(error.certificate_error, "verify_message", "")
         return Unreachable(f"its certificate is not trusted: {told}", is_untrusted=True)
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return Unreachable("the connection broke off", is_untrusted=False)
     number = getattr(cause, "errno", None)
     return Unreachable(os.strerror(number) if number else type(cause).__name__, is_untrusted=False)
