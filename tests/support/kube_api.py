@@ -220,8 +220,12 @@ class FakeApi:
         if self._snaps != snaps and request.transport is not None:
             request.transport.abort()
             return response
+        # A bookmark never passes over what was not told.
+        number, rest = self.number, self._after(since, at, only)
+        for change in rest:
+            await _say(response, change.type, _told(change, at))
         if with_bookmarks:
-            mark = {"metadata": {"resourceVersion": str(self.number)}}
+            mark = {"metadata": {"resourceVersion": str(number)}}
             await _say(response, "BOOKMARK", mark)
         return response
 
