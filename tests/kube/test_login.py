@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging.config
 import sys
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,8 @@ async def test_a_plugin_that_fails_is_told_without_what_it_says(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     user = plugin(tmp_path, {"token": "x"}, code=1)
+    # Whoever sets up logs later, as servers do, has loggers work again that were disabled.
+    logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})
     with pytest.raises(CannotLogIn, match="kubectl auth whoami") as told:
         await by(kubeconfig(tmp_path / "k", "http://127.0.0.1:1", user))
 

@@ -20,8 +20,9 @@ from vmcp.crd.reading import Malformed
 from vmcp.crd.things import KINDS, thing
 from vmcp.crd.world import CONFIG_MAP, GATEWAY, PROXY, SECRET, SERVER, Hidden, Thing, World
 from vmcp.crd.world import Resource as Custom
-from vmcp.discovery.choice import Choice, scope
+from vmcp.discovery.choice import Choice
 from vmcp.discovery.patience import Keys, Patience
+from vmcp.discovery.scoping import scope
 from vmcp.kube.client import ApiServer
 from vmcp.kube.pace import Pace
 from vmcp.kube.resource import CONFIG_MAPS, SECRETS, Key, Resource

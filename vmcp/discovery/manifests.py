@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from vmcp.config.load import Loaded
 from vmcp.crd.convert import Converter
 from vmcp.crd.world import GATEWAY
-from vmcp.discovery.choice import Folder, scope
+from vmcp.discovery.choice import Folder
 from vmcp.discovery.documents import DEFAULT_NAMESPACE, Broken, Placed, objects
 from vmcp.discovery.gathered import Gathered, gathered
+from vmcp.discovery.scoping import scope
 from vmcp.latest import Latest
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem

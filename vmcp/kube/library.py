@@ -30,9 +30,13 @@ from vmcp.kube.errors import CannotLogIn, Unreachable
 from vmcp.model.secret import Secret
 
 # It logs what plugins print and what servers answer, and both may hold secrets.
-logging.getLogger("kubernetes_asyncio").disabled = True
-for _each in ("client.rest", "config.kube_config"):
-    logging.getLogger(f"kubernetes_asyncio.{_each}").disabled = True
+# A level stays where whoever sets up logs later makes `disabled` loggers work again.
+for _each in (
+    "kubernetes_asyncio",
+    "kubernetes_asyncio.client.rest",
+    "kubernetes_asyncio.config.kube_config",
+):
+    logging.getLogger(_each).setLevel(logging.CRITICAL + 1)
 
 _USER_AGENT = "vmcp"
 _FAULTS = (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
