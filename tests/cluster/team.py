@@ -23,9 +23,10 @@ from tests.support.stateless_backend import StatelessFake
 from tests.support.waiting import until
 from vmcp.clock import SystemClock
 from vmcp.crd.kinds import GROUP, STORED_VERSION
-from vmcp.discovery.choice import Choice, scope
+from vmcp.discovery.choice import Choice
 from vmcp.discovery.kubernetes import NAME, KubernetesSource, Place
 from vmcp.discovery.reload import LiveConfig
+from vmcp.discovery.scoping import scope
 from vmcp.kube.access import Login
 from vmcp.kube.client import ApiServer
 from vmcp.kube.pace import PACE, Pace
