@@ -55,8 +55,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second signal ends at once. Raise CannotListen or ExtraMissing.
 
-    `ui` shows the page for people also where the operations port is not
-    on loopback.
+    `ui` shows the page for people also where the operations port is not on loopback.
     """
     loaded = live.loaded.value
     configure(loaded.config.operational.log_level, log_format, sys.stderr)

@@ -7,6 +7,7 @@ from typing import Any
 
 from vmcp.cli import operations, output
 from vmcp.cli.output import TextFormat
+from vmcp.cli.state import auth_of
 from vmcp.cli.stop import ExitCode, Stop
 
 Facts = Mapping[str, Any]
@@ -37,9 +38,8 @@ def _trouble(backend: Facts) -> str:
 
 def _origin(backend: Facts) -> str:
     """Return the object that a backend comes from, and who decided on its auth."""
-    auth = backend.get("auth") or {}
-    named = f": {auth['config']}" if "config" in auth else ""
-    decided = f", auth {auth['type']} ({auth['from']}{named})" if auth else ""
+    auth = auth_of(backend)
+    decided = f", auth {auth}" if auth else ""
     return f"{backend.get('object')}{decided}" if backend.get("object") else ""
 
 

@@ -72,7 +72,7 @@ def _print(told: Facts, now: datetime) -> None:
     for line in about:
         output.emit(output.visible(line))
     backends = told.get("backends", ())
-    rows = [(*_row(one, now), _auth(one)) for one in backends]
+    rows = [(*_row(one, now), auth_of(one)) for one in backends]
     if rows:
         output.emit("")
         # Gateways of older versions do not tell of auth.
@@ -170,7 +170,7 @@ def _row(one: Facts, now: datetime) -> Sequence[str]:
     return ["" if cell is None else str(cell) for cell in cells]
 
 
-def _auth(one: Facts) -> str:
+def auth_of(one: Facts) -> str:
     """Return what kind of credential a backend gets, and who decided so."""
     auth = one.get("auth")
     if not auth:

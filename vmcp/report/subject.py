@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vmcp.crd.kinds import GROUP, STORED_VERSION, VERSIONS, VIRTUAL_MCP_SERVER
-from vmcp.kube.resource import Resource
+from vmcp.crd.kinds import STORED_VERSION, VERSIONS, VIRTUAL_MCP_SERVER
+from vmcp.discovery.kubernetes import resource
 from vmcp.kube.trimming import Kept
 
-GATEWAYS = Resource(
-    GROUP, tuple(reversed(VERSIONS)), VIRTUAL_MCP_SERVER.name, VIRTUAL_MCP_SERVER.plural
-)
+GATEWAYS = resource(VIRTUAL_MCP_SERVER.name)
 
 
 @dataclass(frozen=True, slots=True)
