@@ -158,7 +158,8 @@ async def test_a_failure_to_write_heals_by_itself() -> None:
     desk = await opened()
     desk.api.denied = {"virtualmcpservers"}
     async with running(reporting(desk)) as made:
-        await asyncio.sleep(600)
+        # Pauses are jittered down to half: six grow to the longest, so that there are 18 attempts at the most.
+        await asyncio.sleep(390)
         assert "403" in made.report.state.value.error
         assert len(desk.wrote) < 20
 
