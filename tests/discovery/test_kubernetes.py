@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ import pytest
 from tests.kube.scenes import SOON
 from tests.support.gateways import live_config
 from tests.support.kube_api import FakeApi, Object, fake_api, kubeconfig
-from tests.support.waiting import until
+from tests.support.waiting import moment, until
 from vmcp.clock import SystemClock
 from vmcp.crd.things import KINDS
 from vmcp.discovery.choice import Choice
@@ -29,11 +30,14 @@ SPEC: Object = {"groupRef": {"name": "tools"}, "incomingAuth": {"type": "anonymo
 
 
 class Odd(str):
-    """A name with which nobody gets on while it is broken."""
+    """A name with which nobody gets on while it is broken, and only slowly while it is slow."""
 
-    __slots__ = ("is_broken",)
+    __slots__ = ("is_broken", "slow_seconds")
 
     def __hash__(self) -> int:
+        if slow := getattr(self, "slow_seconds", 0.0):
+            # A conversion has a thread of its own.
+            time.sleep(slow)
         if getattr(self, "is_broken", False):
             raise ZeroDivisionError("a value that may be secret")
         return super().__hash__()
@@ -198,3 +202,36 @@ async def test_a_secret_that_is_not_known_yet_is_never_told_as_missing(followed:
 
     assert "SecretNotFound" not in seen
     assert "SecretUnreadable" not in seen
+
+
+async def test_a_backend_stays_while_its_reference_moves_however_long_conversions_take(
+    followed: Followed,
+) -> None:
+    def forward(secret: str) -> Object:
+        header = {"headerName": "X-Key", "valueSecretRef": {"name": secret, "key": "value"}}
+        return {"addHeadersFromSecret": [header]}
+
+    told: list[tuple[set[str], set[str]]] = []
+
+    async def look() -> None:
+        async for _ in followed.source.contribution.changes():
+            told.extend([(followed.served, followed.reasons)])
+
+    for name in ("one", "two"):
+        await followed.put("Secret", name, data={"value": b64encode(name.encode()).decode()})
+    await followed.entry("moving", headerForward=forward("one"))
+    await followed.serves("moving")
+    followed.name.slow_seconds = 0.03
+    async with asyncio.TaskGroup() as tasks:
+        looking = tasks.create_task(look())
+        for turn in range(10):
+            followed.api.list_seconds = {"secrets": 0.05 + 0.01 * turn}
+            await followed.entry("moving", headerForward=forward(("two", "one")[turn % 2]))
+            for more in range(40):
+                await followed.entry(f"other-{turn}-{more}")
+                await moment()
+            await until(lambda: f"other-{turn}-39" in followed.served, SECONDS)  # noqa: B023
+        looking.cancel()
+
+    assert all("moving" in served for served, _ in told)
+    assert {reason for _, reasons in told for reason in reasons} == set()

@@ -71,6 +71,8 @@ class FakeApi:
     forgotten: int = 0
     is_silent: bool = False
     failing: int = 0
+    # How long lists of a kind take, by its plural.
+    list_seconds: dict[str, float] = field(default_factory=dict)
     # What the server says of the schemas of its kinds, by path.
     described: dict[str, Object] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -185,6 +187,7 @@ class FakeApi:
         only = request.query.get("fieldSelector", "").removeprefix("metadata.name=")
         if request.query.get("watch") == "1":
             return await self._watch(request, at, only)
+        await asyncio.sleep(self.list_seconds.get(at.plural, 0.0))
         found = [objects[name] for name in sorted(objects) if not only or name == only]
         return self._page(request, found)
 

@@ -215,14 +215,23 @@ class KubernetesSource:
 
     async def _convert(self) -> None:
         made = await self._made()
-        unknown = frozenset(key for key in self._referred if self._is_unknown(key))
-        if unknown - self._things.keys():
-            # That they are not known is not to be told as if they did not exist.
-            for key in unknown:
-                self._put(key)
+        while self._retake():
             made = await self._made()
+        unknown = frozenset(key for key in self._referred if self._is_unknown(key))
         if not self._patience.holds(unknown, asyncio.get_running_loop().time()):
             self._tell(made)
+
+    def _retake(self) -> bool:
+        """Take what was referred to and not known; tell whether that leads to something else.
+
+        What became known during a conversion is not to be told as if it were still unknown, nor what is not known
+        yet as if it did not exist.
+        """
+        before = {key: self._things.get(key) for key in self._referred}
+        waiting = [key for key, one in before.items() if one is None or isinstance(one, Hidden)]
+        for key in waiting:
+            self._put(key)
+        return any(self._things.get(key) != before[key] for key in waiting)
 
     async def _made(self) -> Contribution:
         converter, world = self._converter, World(self._place.namespace, {**self._things})
@@ -267,8 +276,10 @@ class KubernetesSource:
     def _is_unknown(self, key: ObjectKey) -> bool:
         """Tell whether something that is referred to may be known in a moment."""
         by_name = _BY_NAME[key.kind]
-        is_starting = self._watches.sync_by_name(by_name, key.name).phase is Phase.STARTING
-        return is_starting and self._watches.store.get(by_name, key.name) is None
+        if self._watches.store.get(by_name, key.name) is not None:
+            return False
+        sync = self._watches.sync_by_name(by_name, key.name)
+        return not sync.is_listed and sync.phase in (Phase.STARTING, Phase.FAILING)
 
     def _tell(self, made: Contribution) -> None:
         converted, self._converted = len(self._converted), frozenset()
