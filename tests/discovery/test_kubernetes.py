@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -169,69 +170,138 @@ async def test_a_gateway_that_may_not_be_read_is_not_taken_for_one_without_prote
 
 
 async def test_one_change_converts_only_what_it_touches(followed: Followed) -> None:
-    forward = {"headerName": "X-Key", "valueSecretRef": {"name": "key", "key": "value"}}
-    await followed.put("Secret", "key", data={"value": b64encode(b"one").decode()})
+    await followed.put("Secret", "key", data=value("one"))
     await followed.entry("one")
-    await followed.entry("two", headerForward={"addHeadersFromSecret": [forward]})
+    await followed.entry("two", headerForward=forward("key"))
     await followed.serves("one", "two")
     before = followed.source.told()["converted"]
     known = followed.source.contribution.value
 
-    await followed.put("Secret", "key", data={"value": b64encode(b"two").decode()})
+    await followed.put("Secret", "key", data=value("two"))
 
     await until(lambda: followed.source.contribution.value is not known, SECONDS)
     assert followed.source.told()["converted"] == before + 1
 
 
 async def test_a_secret_that_is_not_known_yet_is_never_told_as_missing(followed: Followed) -> None:
-    forward = {"headerName": "X-Key", "valueSecretRef": {"name": "key", "key": "value"}}
-    seen: set[str] = set()
-
-    async def look() -> None:
-        async for each in followed.source.contribution.changes():
-            seen.update(problem.reason for problem in each.problems)
-
-    await followed.put("Secret", "key", data={"value": b64encode(b"one").decode()})
+    await followed.put("Secret", "key", data=value("one"))
     await followed.entry("one")
     await followed.serves("one")
-    async with asyncio.TaskGroup() as tasks:
-        looking = tasks.create_task(look())
-        await followed.entry("two", headerForward={"addHeadersFromSecret": [forward]})
-        await followed.serves("one", "two")
-        looking.cancel()
 
-    assert "SecretNotFound" not in seen
-    assert "SecretUnreadable" not in seen
+    async with watching(followed) as told:
+        await followed.entry("two", headerForward=forward("key"))
+        await followed.serves("one", "two")
+
+    assert told[-1] == ({"one", "two"}, set())
+    assert {reason for _, reasons in told for reason in reasons} == set()
+
+
+async def test_a_secret_that_is_replaced_takes_no_backend_away(followed: Followed) -> None:
+    await followed.put("Secret", "key", data=value("one"))
+    await followed.entry("one", headerForward=forward("key"))
+    await followed.serves("one")
+    known = followed.source.contribution.value
+
+    async with watching(followed) as told:
+        await followed.api.delete(SECRETS, NAMESPACE, "key")
+        await followed.entry("two")
+        await while_it_is_heard()
+        await followed.put("Secret", "key", data=value("two"))
+        await followed.serves("one", "two")
+
+    assert told == [({"one", "two"}, set())]
+    assert followed.source.contribution.value.backends[0] != known.backends[0]
+
+
+@pytest.mark.parametrize("first", ["gateway", "group"])
+async def test_of_two_kinds_that_change_together_either_may_be_heard_of_first(
+    followed: Followed, first: str
+) -> None:
+    await followed.entry("one")
+    await followed.serves("one")
+
+    async with watching(followed) as told:
+        spec = {**SPEC, "groupRef": {"name": "others"}}
+        changes = {
+            "gateway": partial(followed.put, "VirtualMCPServer", "gw", spec=spec),
+            "group": partial(followed.put, "MCPGroup", "others", spec={}),
+            "entry": partial(followed.entry, "one", groupRef={"name": "others"}),
+        }
+        for each in sorted(changes, key=lambda one: one != first):
+            await changes[each]()
+            await while_it_is_heard()
+        await followed.entry("two", groupRef={"name": "others"})
+        await followed.serves("one", "two")
+
+    assert all(reasons == set() for _, reasons in told)
+
+
+async def test_what_stays_missing_is_told(followed: Followed) -> None:
+    await followed.put("Secret", "key", data=value("one"))
+    await followed.entry("one", headerForward=forward("key"))
+    await followed.entry("two")
+    await followed.serves("one", "two")
+
+    await followed.api.delete(SECRETS, NAMESPACE, "key")
+
+    await until(lambda: followed.reasons == {"SecretNotFound"}, SECONDS)
+    assert followed.served == {"two"}
 
 
 async def test_a_backend_stays_while_its_reference_moves_however_long_conversions_take(
     followed: Followed,
 ) -> None:
-    def forward(secret: str) -> Object:
-        header = {"headerName": "X-Key", "valueSecretRef": {"name": secret, "key": "value"}}
-        return {"addHeadersFromSecret": [header]}
-
-    told: list[tuple[set[str], set[str]]] = []
-
-    async def look() -> None:
-        async for _ in followed.source.contribution.changes():
-            told.extend([(followed.served, followed.reasons)])
-
     for name in ("one", "two"):
-        await followed.put("Secret", name, data={"value": b64encode(name.encode()).decode()})
+        await followed.put("Secret", name, data=value(name))
     await followed.entry("moving", headerForward=forward("one"))
     await followed.serves("moving")
     followed.name.slow_seconds = 0.03
-    async with asyncio.TaskGroup() as tasks:
-        looking = tasks.create_task(look())
+
+    async with watching(followed) as told:
         for turn in range(10):
             followed.api.list_seconds = {"secrets": 0.05 + 0.01 * turn}
             await followed.entry("moving", headerForward=forward(("two", "one")[turn % 2]))
             for more in range(40):
                 await followed.entry(f"other-{turn}-{more}")
                 await moment()
-            await until(lambda: f"other-{turn}-39" in followed.served, SECONDS)  # noqa: B023
+            await until(partial(served, followed, f"other-{turn}-39"), SECONDS)
+
+    assert all("moving" in names for names, _ in told)
+    assert {reason for _, reasons in told for reason in reasons} == set()
+
+
+@asynccontextmanager
+async def watching(followed: Followed) -> AsyncIterator[list[tuple[set[str], set[str]]]]:
+    """Give what is served and why not, each time that it changes in the block."""
+    told: list[tuple[set[str], set[str]]] = []
+    before = followed.source.contribution.value
+
+    async def look() -> None:
+        async for now in followed.source.contribution.changes():
+            if now is not before:
+                told.extend([(followed.served, followed.reasons)])
+
+    async with asyncio.TaskGroup() as tasks:
+        looking = tasks.create_task(look())
+        yield told
+        await moment()
         looking.cancel()
 
-    assert all("moving" in served for served, _ in told)
-    assert {reason for _, reasons in told for reason in reasons} == set()
+
+async def while_it_is_heard() -> None:
+    """Leave the source the time to hear of a change, and to convert it."""
+    for _ in range(20):
+        await moment()
+
+
+def served(followed: Followed, name: str) -> bool:
+    return name in followed.served
+
+
+def value(text: str) -> Object:
+    return {"value": b64encode(text.encode()).decode()}
+
+
+def forward(secret: str) -> Object:
+    header = {"headerName": "X-Key", "valueSecretRef": {"name": secret, "key": "value"}}
+    return {"addHeadersFromSecret": [header]}

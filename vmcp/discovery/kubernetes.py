@@ -41,6 +41,18 @@ NAME = "kubernetes"
 _GRACE_SECONDS = 5.0
 # A change waits for the Secrets and ConfigMaps that it is the first to refer to, so long at most.
 _PATIENCE_SECONDS = 5.0
+# What is replaced is missing for a moment, and of a change of two kinds the second may be heard of first.
+_LENIENCE_SECONDS = 0.2
+_MISSING = frozenset(
+    (
+        "AuthConfigNotFound",
+        "CABundleNotFound",
+        "GatewayNotFound",
+        "GroupNotFound",
+        "SecretNotFound",
+        "ToolConfigNotFound",
+    )
+)
 # Changes that come at once are converted at once.
 _PAUSE_SECONDS = 0.02
 
@@ -89,6 +101,7 @@ class KubernetesSource:
         self._things: dict[ObjectKey, Thing] = {}
         self._referred: Keys = frozenset()
         self._patience = Patience(_PATIENCE_SECONDS)
+        self._lenience = Patience(_LENIENCE_SECONDS)
         # Whom the changes that nobody was told of yet have touched, and how many there were before.
         self._converted: Keys = frozenset()
         self._told_of = 0
@@ -177,8 +190,9 @@ class KubernetesSource:
 
     async def _rung(self) -> frozenset[Key]:
         """Wait until something has changed, or what is waited for takes too long."""
+        untils = (self._patience.until, self._lenience.until)
         try:
-            async with asyncio.timeout_at(self._patience.until):
+            async with asyncio.timeout_at(min(filter(None, untils), default=None)):
                 return await self._watches.bell.rung()
         except TimeoutError:
             return frozenset()
@@ -218,8 +232,19 @@ class KubernetesSource:
         while self._retake():
             made = await self._made()
         unknown = frozenset(key for key in self._referred if self._is_unknown(key))
-        if not self._patience.holds(unknown, asyncio.get_running_loop().time()):
+        now = asyncio.get_running_loop().time()
+        if not any(
+            (self._patience.holds(unknown, now), self._lenience.holds(self._missed(made), now))
+        ):
             self._tell(made)
+
+    def _missed(self, made: Contribution) -> Keys:
+        """Return what lacks something since now that it had, or was told of first."""
+        known = self._contribution.value
+        if not known.is_known:
+            return frozenset()
+        new = frozenset(made.problems).difference(known.problems)
+        return frozenset(each.key for each in new if each.reason in _MISSING)
 
     def _retake(self) -> bool:
         """Take what was referred to and not known; tell whether that leads to something else.
