@@ -217,6 +217,8 @@ async def _serve(
 
 async def _settle(gateway: Gateway) -> None:
     """Spare the garbage collector what was made at the start and stays: code, settings, the first catalog."""
+    # Until then much is made and nothing is thrown away.
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 1_000)
     await gateway.readiness.reached()
     gc.collect()
     gc.freeze()
