@@ -69,6 +69,18 @@ def test_a_backend_that_is_not_well_is_told_with_its_last_failure(vmcp: Vmcp) ->
     assert "TimedOut (5 s ago, 4 times): no answer." in ended.out
 
 
+def test_that_lists_are_errors_until_a_backend_is_back_is_told(vmcp: Vmcp) -> None:
+    backend = {"name": "far", "state": "unhealthy"}
+
+    with gateway(told(HEALTHY, backend, withheldBy=["far"])) as url:
+        ended = vmcp("status", "--ops-url", url)
+
+    assert ended.code == 1
+    assert ended.err.startswith(
+        "Lists are errors (partialFailureMode is fail) until these are healthy: far; 1 of 2 backends"
+    )
+
+
 def test_a_backend_that_wants_a_user_s_credential_is_well(vmcp: Vmcp) -> None:
     with gateway(told({**HEALTHY, "state": "unauthenticated"})) as url:
         assert vmcp("status", "--ops-url", url).code == 0

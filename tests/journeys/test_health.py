@@ -309,9 +309,11 @@ async def test_where_a_part_will_not_do_lists_name_who_is_unhealthy(era: str) ->
         assert words(await new.ask("tools/call", named("b_echo"))) == "echo"
         async with sessioned(served.url):
             pass
+        assert served.status()["withheldBy"] == ["a"]
 
         del bad.script["else"]
         await fares(served, "healthy")
+        assert served.status()["withheldBy"] == []
         await served.shows("a_echo", "b_echo")
         assert await new.tools() == ["a_echo", "b_echo"]
 

@@ -50,6 +50,8 @@ def _wrong(told: Facts) -> Iterator[str]:
     for each in told.get("problems", ()):
         if each["reason"] in _EMPTYING:
             yield f"{each['object']}: {str(each['message']).rstrip('.')}"
+    if failing := told.get("withheldBy"):
+        yield f"Lists are errors (partialFailureMode is fail) until these are healthy: {', '.join(failing)}"
     unwell = [str(one["name"]) for one in told.get("backends", ()) if one["state"] not in _WELL]
     if unwell:
         counts = f"{len(unwell)} of {len(told['backends'])} backends"

@@ -78,10 +78,14 @@ class Health:
 
     def require(self, backends: Iterable[ObjectKey]) -> None:
         """Raise BackendsUnhealthy where lists are to fail while a backend of theirs is past the threshold."""
-        if not self.unhealthy.value or self.rules.value.partial_failure is not PartialFailure.FAIL:
-            return
-        if failing := sorted(key.name for key in self.unhealthy.value.intersection(backends)):
+        if failing := self.withholding(backends):
             raise BackendsUnhealthy(failing)
+
+    def withholding(self, backends: Iterable[ObjectKey]) -> list[str]:
+        """Return which of the backends make lists fail, by name."""
+        if not self.unhealthy.value or self.rules.value.partial_failure is not PartialFailure.FAIL:
+            return []
+        return sorted(key.name for key in self.unhealthy.value.intersection(backends))
 
     def _publish(self, key: ObjectKey, seen: BackendHealth) -> None:
         if self._shown.get(key) != seen:

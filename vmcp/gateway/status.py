@@ -39,13 +39,15 @@ def live(gateway: Gateway, revision: int) -> bytes:
 
 def _overview(gateway: Gateway) -> dict[str, object]:
     catalog, loading = gateway.views.catalog.value, gateway.loading.value
-    known, health = gateway.inventories.known.value, gateway.inventories.health.table.value
+    known, vitals = gateway.inventories.known.value, gateway.inventories.health
+    health = vitals.table.value
     snapshot = gateway.registry.snapshot.value
     return {
         "name": loading.name,
         "version": __version__,
         "ready": gateway.readiness.is_ready,
         "closed": snapshot.closed and _problem(snapshot.closed),
+        "withheldBy": vitals.withholding(each.key for each in snapshot.backends),
         "sessions": len(gateway.sessions),
         "config": loaded(loading),
         "sources": [each.told() for each in gateway.sources],
