@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-SECONDS = 5.0
+SECONDS = 20.0
 _LOOK_SECONDS = 0.002
 
 T = TypeVar("T")

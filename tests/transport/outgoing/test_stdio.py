@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import sys
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,8 @@ async def test_a_server_that_ignores_discover_is_opened_by_initialize_after_a_sh
 
     async with speaking("--era", "sessioned", "--discover", "silent") as speech:
         assert speech.peer.era is Era.SESSIONED
-    assert 1.9 < loop.time() - began < 6.0
+    # Less than the 10 s that an opening may take.
+    assert 1.9 < loop.time() - began < 9.0
 
 
 async def test_an_answer_to_discover_that_comes_late_decides_where_initialize_is_refused() -> None:
@@ -334,16 +334,19 @@ async def test_cancelling_the_opening_leaves_no_process() -> None:
 
 
 async def test_a_process_holds_no_pipe_of_another_one() -> None:
-    loop = asyncio.get_running_loop()
-    async with AsyncExitStack() as first:
-        await first.enter_async_context(speaking())
-        async with speaking() as second:
-            began = loop.time()
-            await first.aclose()
+    # It exits when its input ends, which it would not if another one held it open.
+    async with speaking() as first, speaking() as second:
+        one, other = [pipes(value(await call(each, "about"))["pid"]) for each in (first, second)]
 
-            # It exits when its input ends, which it would not if the other one held it open.
-            assert loop.time() - began < 0.9
-            assert value(await call(second, "echo", a=1)) == {"a": 1}
+    assert one
+    assert other
+    assert not one & other
+
+
+def pipes(pid: int) -> set[str]:
+    """Return the pipes that a process has open, each end of one by the same name."""
+    found = {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
+    return {name for name in found if name.startswith("pipe:")}
 
 
 GATEWAY = """
