@@ -48,6 +48,8 @@ _CHECKS = {
     "healthCheckTimeout": "4500ms",
     "unhealthyThreshold": 5,
 }
+# A loss is told of by the check that is under way, where there is one.
+_STAGES = {GREETING: ("discover", "initialize"), "stream": ("stream", "probe")}
 # So many troubles that last no time of their own, lest all of them wait for the processor.
 _AT_A_TIME = 12
 _BYSTANDERS = {
@@ -298,7 +300,7 @@ def _hangs(case: Case) -> bool:
 
 def _says(shown: Json, told: Told) -> bool:
     last = shown.get("lastFailure") or {}
-    stages = ("discover", "initialize") if told.stage == GREETING else (told.stage,)
+    stages = _STAGES.get(told.stage, (told.stage,))
     is_last = last.get("reason") == told.reason and last.get("stage") in stages
     if told.state == FAILING and is_last and shown.get("state") == "healthy":
         # It was failing, and has healed before anybody looked.

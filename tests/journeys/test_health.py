@@ -122,6 +122,34 @@ async def test_a_backend_that_hangs_when_it_is_checked_heals_and_keeps_nobody(er
 
 
 @ERAS
+async def test_a_check_may_take_longer_than_a_call(era: str) -> None:
+    backend = Scripted(era)
+    probe = "ping" if era == SESSIONED else "server/discover"
+    answered = asyncio.Event()
+
+    async def late(heard: Heard) -> bytes:
+        await answered.wait()
+        return backend.behaves(heard)
+
+    rules = {**handling(healthCheckTimeout="1m"), "timeouts": {"default": "100ms"}}
+    async with (
+        scripted(backend),
+        gateway_of(behind(backend, operational=rules)) as served,
+        stateless(served.url) as caller,
+    ):
+        backend.script.update({probe: late, "tools/call": hang})
+        await backend.heard.nth(len(backend.asked(probe)) + 1, lambda heard: heard.method == probe)
+        before = shown(served)["lastCheck"]
+        for _ in range(2):
+            await caller.refused("tools/call", named("a_echo"))
+
+        assert shown(served)["lastCheck"] == before
+        answered.set()
+        await until(lambda: shown(served)["lastCheck"] != before)
+        assert shown(served)["state"] == "healthy"
+
+
+@ERAS
 async def test_a_process_that_hangs_is_started_anew(era: str) -> None:
     at = {"command": sys.executable, "args": ["-S", SERVER, "--era", era]}
     settings = {"backends": [{"name": "a", "stdio": at}], "operational": handling()}

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -306,6 +308,24 @@ async def test_a_request_of_our_own_that_gets_no_answer_times_out() -> None:
             await speech.ask("tools/call", params)
 
     assert failed.value.reason == "TimedOut"
+
+
+@pytest.mark.parametrize("era", ["sessioned", "stateless"])
+async def test_a_check_is_not_over_when_the_time_of_a_call_is(era: str) -> None:
+    async with (
+        speaking("--era", era, timeout_seconds=0.2) as speech,
+        asyncio.timeout(SECONDS),
+        asyncio.TaskGroup() as tasks,
+    ):
+        pid = value(await call(speech, "about"))["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        check = tasks.create_task(speech.probe())
+        for _ in range(2):
+            with pytest.raises(BackendFailed):
+                await speech.ask("tools/list", NO_PARAMS)
+        os.kill(pid, signal.SIGCONT)
+
+        await check
 
 
 async def test_a_process_that_reads_nothing_blocks_no_call_longer_than_its_deadline() -> None:
