@@ -56,7 +56,7 @@ async def test_a_client_that_vanishes_leaves_nothing(
     leaving: Leaving, front: str, back: str
 ) -> None:
     fake, good = fake_of(back), SessionedFake()
-    short = {"timeouts": {"perWorkload": {"a": "700ms"}}}
+    short = {"timeouts": {"perWorkload": {"a": "2s"}}}
     async with (
         serving(fake, good),
         gateway_of(config(fake, good, operational=short)) as served,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
 import pytest
 
@@ -11,6 +10,7 @@ from tests.journeys.pairs import backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import named, sessioned, words
 from tests.support.gateways import config, gateway_of
+from tests.support.ports import lasting_port
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.waiting import until
 
@@ -21,8 +21,7 @@ AT_ONCE_SECONDS = 4.0
 def dead() -> Fake:
     """A backend on whose port nobody listens."""
     fake = SessionedFake()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        fake.port = free.getsockname()[1]
+    fake.port = lasting_port()
     return fake
 
 
