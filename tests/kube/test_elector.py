@@ -18,7 +18,9 @@ from vmcp.kube.resource import LEASES
 
 SOON = Terms(lease_seconds=2.0, renew_within_seconds=1.0, retry_seconds=0.1)
 # For what may go wrong with a slow answer where little time is left.
-PATIENT = Terms(lease_seconds=20.0, renew_within_seconds=10.0, retry_seconds=0.1)
+PATIENT = Terms(
+    lease_seconds=20.0, renew_within_seconds=10.0, retry_seconds=0.1, give_back_seconds=10.0
+)
 SECONDS = 10.0
 
 
@@ -68,9 +70,8 @@ async def test_a_lease_whose_holder_is_gone_is_taken_when_it_has_not_moved_for_i
 
 
 async def test_who_ends_gives_the_lease_back(scene: Scene) -> None:
-    # To give it back takes as long as the pause between two tries at the most.
-    async with electing(scene, "a", replace(PATIENT, retry_seconds=10.0)) as elector:
-        await until(lambda: elector.is_leader.value, 2 * SECONDS)
+    async with electing(scene, "a", PATIENT) as elector:
+        await until(lambda: elector.is_leader.value)
     async with asking(scene.login) as server:
         lease = await server.get(LEASES.path("v1", scene.namespace, "lease"), {})
 
