@@ -48,8 +48,13 @@ _CHECKS = {
     "healthCheckTimeout": "4500ms",
     "unhealthyThreshold": 5,
 }
-# A loss is told of by the check that is under way, where there is one.
-_STAGES = {GREETING: ("discover", "initialize"), "stream": ("stream", "probe")}
+# Who notices a loss last tells of it, be it a check or a call that was under way. A check that loses its
+# connection has one opened.
+_STAGES = {
+    GREETING: ("discover", "initialize"),
+    "stream": ("stream", "probe", "call"),
+    "probe": ("probe", "discover", "initialize"),
+}
 # So many troubles that last no time of their own, lest all of them wait for the processor.
 _AT_A_TIME = 12
 _BYSTANDERS = {
