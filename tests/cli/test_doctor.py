@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import Ended, Vmcp
 from tests.cli.servers import certificate, closing, running, workshop
+from tests.support.ports import lasting_port
 from vmcp.cli.checkups.hints import HINTS
 from vmcp.config.keysfile import line
 
@@ -24,14 +25,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def write(file: Path, *backends: dict[str, Any], **more: Any) -> None:
-    server = {"port": _free(), "opsPort": _free()}
+    server = {"port": lasting_port(), "opsPort": lasting_port()}
     file.write_text(json.dumps({"backends": backends, "server": server, **more}))
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port: int = bound.getsockname()[1]
-        return port
 
 
 def diagnosed(vmcp: Vmcp, file: Path, *words: str) -> tuple[Ended, dict[str, Any]]:

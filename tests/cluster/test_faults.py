@@ -192,8 +192,8 @@ async def test_an_expired_token_is_exchanged_for_the_one_in_the_file(
     scene: RealScene, tmp_path: Path
 ) -> None:
     cluster = scene.cluster
-    # The server forgives a minute: this one is good for three more seconds.
-    short = cluster.pki.token(scene.account, seconds=-57)
+    # The server forgives a minute: this one is good for eight more seconds.
+    short = cluster.pki.token(scene.account, seconds=-52)
     folder = cluster.write_pod_files(tmp_path / "pod", scene.namespace, short)
     server = ApiServer(InCluster("127.0.0.1", str(cluster.port), folder), SystemClock())
     path = MAPS.path("v1", scene.namespace)
@@ -259,6 +259,7 @@ async def test_a_role_that_names_one_secret_suffices_for_it(scene: RealScene) ->
     await asyncio.to_thread(scene.cluster.allow, scene.namespace, "gateway", [one])
     for name in ("mine", "other"):
         await scene.put(SECRETS, {"metadata": {"name": name}, "data": {"k": "dg=="}})
+    await scene.comes_to_see(f"{scene.path(SECRETS)}/other", is_allowed=False)
     async with watching(scene, {}, {SECRETS: secret}) as watches:
         watches.refer(SECRETS, ["mine", "other"])
 

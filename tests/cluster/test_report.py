@@ -38,7 +38,9 @@ from vmcp.report.subject import GATEWAYS
 from vmcp.report.told import Told
 
 SECONDS = 20.0
-TERMS = Terms(lease_seconds=3.0, renew_within_seconds=2.0, retry_seconds=0.2)
+TERMS = Terms(
+    lease_seconds=3.0, renew_within_seconds=2.0, retry_seconds=0.2, give_back_seconds=10.0
+)
 # As in production, but for those waits that a test would only sit through.
 SOON = replace(
     PACE,

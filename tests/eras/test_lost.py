@@ -103,7 +103,7 @@ async def test_a_backend_that_dies_while_its_client_is_asked_ends_the_call_with_
 
 async def test_the_clock_of_a_call_stands_still_while_its_client_is_asked(pair: Pair) -> None:
     fake = pair.fake(asks=asking([FORM]), never=never)
-    limit = {"timeouts": {"default": "300ms"}}
+    limit = {"timeouts": {"default": "1s"}}
     async with (
         pair.gateway(fake, operational=limit) as served,
         pair.client(served, **ABLE) as caller,
@@ -124,7 +124,7 @@ async def test_the_clock_of_a_call_goes_on_once_its_client_has_answered(pair: Pa
         return result if "resultType" in result else await never(invocation)
 
     fake = pair.fake(stays=stays)
-    limit = {"timeouts": {"default": "300ms"}}
+    limit = {"timeouts": {"default": "1s"}}
     async with (
         pair.gateway(fake, operational=limit) as served,
         pair.client(served, **ABLE) as caller,

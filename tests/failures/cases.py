@@ -58,7 +58,8 @@ AT_ONCE = Within("at once", 0.0)
 TIMEOUT = Within("`timeouts` (30 s)", CALL_SECONDS)
 CONNECTING = Within("4 s", 4.0)
 OPENING = Within("15 s", 15.0)
-CHECK = Within("with the next check", 6.0)
+# The check, or an opening where it has lost the connection that was there before.
+CHECK = Within("with the next check", 16.0)
 PAGES = Within("after 100 pages", 10.0)
 
 

@@ -168,7 +168,7 @@ async def test_the_clock_of_a_call_stands_still_while_a_person_answers() -> None
         return await asyncio.get_running_loop().create_future()
 
     fake = SessionedFake(asks=asks, never=never)
-    limit = {"timeouts": {"default": "200ms"}}
+    limit = {"timeouts": {"default": "1s"}}
     async with serving(fake), gateway_of(config(fake, operational=limit)) as served:
         async with sessioned(served.url, CAPABILITIES) as caller:
             answer = await caller.call("asks")

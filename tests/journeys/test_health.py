@@ -35,7 +35,7 @@ Json = dict[str, Any]
 TOOLS = "notifications/tools/list_changed"
 FAST = {
     "healthCheckInterval": "100ms",
-    "healthCheckTimeout": "300ms",
+    "healthCheckTimeout": "2s",
     "unhealthyThreshold": 2,
 }
 BOTH = pytest.mark.parametrize("kind", [SessionedFake, StatelessFake])
@@ -53,6 +53,10 @@ def breaker(**more: Any) -> Json:
 def shown(served: Served, at: int = 0) -> Json:
     found: Json = served.status()["backends"][at]
     return found
+
+
+# Where a check hangs; elsewhere a machine that is slow must not look like a backend that is.
+QUICK = handling(healthCheckTimeout="300ms")
 
 
 async def fares(served: Served, state: str, at: int = 0) -> Json:
@@ -104,7 +108,7 @@ async def test_a_backend_that_hangs_when_it_is_checked_heals_and_keeps_nobody(er
     good, hanging = Scripted(SESSIONED), Scripted(era)
     async with (
         scripted(good, hanging),
-        gateway_of(behind(good, hanging, operational=handling())) as served,
+        gateway_of(behind(good, hanging, operational=QUICK)) as served,
         stateless(served.url) as caller,
     ):
         hanging.script["else"] = hang
@@ -122,9 +126,37 @@ async def test_a_backend_that_hangs_when_it_is_checked_heals_and_keeps_nobody(er
 
 
 @ERAS
+async def test_a_check_may_take_longer_than_a_call(era: str) -> None:
+    backend = Scripted(era)
+    probe = "ping" if era == SESSIONED else "server/discover"
+    answered = asyncio.Event()
+
+    async def late(heard: Heard) -> bytes:
+        await answered.wait()
+        return backend.behaves(heard)
+
+    rules = {**handling(healthCheckTimeout="1m"), "timeouts": {"default": "100ms"}}
+    async with (
+        scripted(backend),
+        gateway_of(behind(backend, operational=rules)) as served,
+        stateless(served.url) as caller,
+    ):
+        backend.script.update({probe: late, "tools/call": hang})
+        await backend.heard.nth(len(backend.asked(probe)) + 1, lambda heard: heard.method == probe)
+        before = shown(served)["lastCheck"]
+        for _ in range(2):
+            await caller.refused("tools/call", named("a_echo"))
+
+        assert shown(served)["lastCheck"] == before
+        answered.set()
+        await until(lambda: shown(served)["lastCheck"] != before)
+        assert shown(served)["state"] == "healthy"
+
+
+@ERAS
 async def test_a_process_that_hangs_is_started_anew(era: str) -> None:
     at = {"command": sys.executable, "args": ["-S", SERVER, "--era", era]}
-    settings = {"backends": [{"name": "a", "stdio": at}], "operational": handling()}
+    settings = {"backends": [{"name": "a", "stdio": at}], "operational": QUICK}
     async with gateway_of(settings) as served, sessioned(served.url) as caller:
         about = json.loads(words(await caller.ask("tools/call", named("a_about"))))
         os.kill(about["pid"], signal.SIGSTOP)
@@ -140,7 +172,7 @@ async def test_a_process_that_hangs_is_started_anew(era: str) -> None:
 @ERAS
 async def test_a_backend_that_answers_calls_is_not_checked(era: str) -> None:
     backend = Scripted(era)
-    rules = handling(healthCheckInterval="300ms")
+    rules = handling(healthCheckInterval="1s")
     async with (
         scripted(backend),
         gateway_of(behind(backend, operational=rules)) as served,
@@ -149,7 +181,7 @@ async def test_a_backend_that_answers_calls_is_not_checked(era: str) -> None:
         probe = "ping" if era == SESSIONED else "server/discover"
         before = len(backend.asked(probe))
         loop = asyncio.get_running_loop()
-        end = loop.time() + 1
+        end = loop.time() + 3
         while loop.time() < end:
             await caller.ask("tools/call", named("a_echo"))
 
@@ -162,7 +194,7 @@ async def test_the_breaker_opens_spares_the_backend_and_closes_with_the_first_an
 ) -> None:
     fake = kind()
     gate = fake.hold("tools/call")
-    rules = {**breaker(timeout="2s"), "timeouts": {"default": "200ms"}}
+    rules = {**breaker(timeout="5s"), "timeouts": {"default": "1s"}}
     async with (
         serving(fake),
         gateway_of(config(fake, operational=rules)) as served,
@@ -175,7 +207,8 @@ async def test_the_breaker_opens_spares_the_backend_and_closes_with_the_first_an
 
         error = await caller.refused("tools/call", named("echo"))
 
-        assert error["data"] == {"backend": "a", "reason": "CircuitOpen", "retryAfterSeconds": 2}
+        assert error["data"].pop("retryAfterSeconds") in range(1, 6)
+        assert error["data"] == {"backend": "a", "reason": "CircuitOpen"}
         assert circuit(served) == "open"
         assert len(fake.heard.having(lambda heard: heard.method == "tools/call")) == asked
         assert await caller.tools() == ["echo"]
@@ -269,14 +302,11 @@ async def test_a_busy_backend_is_left_alone_for_the_time_that_it_names(era: str)
         gateway_of(behind(backend, operational=rules)) as served,
         stateless(served.url) as caller,
     ):
-        backend.script["tools/call"] = always(http(503, Retry_After="1"))
+        backend.script["tools/call"] = always(http(503, Retry_After="4"))
         for _ in range(5):
             error = await caller.refused("tools/call", named("a_echo"))
-            assert error["data"] == {
-                "backend": "a",
-                "reason": "Overloaded",
-                "retryAfterSeconds": 1,
-            }
+            assert error["data"].pop("retryAfterSeconds") in range(1, 5)
+            assert error["data"] == {"backend": "a", "reason": "Overloaded"}
 
         assert len(backend.asked("tools/call")) == 1
         assert shown(served)["state"] == "healthy"

@@ -145,7 +145,7 @@ async def test_a_second_signal_ends_the_process_at_once(number: signal.Signals) 
 
         tell(gateway, number)
 
-        assert await ended(gateway, 2) != 0
+        assert await ended(gateway, 10) != 0
         await until(lambda: not Path(f"/proc/{child}/exe").exists())
 
 

@@ -233,7 +233,7 @@ async def test_a_dead_collector_slows_no_call_and_is_told_of_once(
         began = monotonic()
         await one.stack.aclose()
 
-    assert monotonic() - began < 4
+    assert monotonic() - began < 8
     told = [each.message for each in caplog.records if each.levelno >= logging.WARNING]
     assert told.count("the telemetry collector cannot be reached") == 1
     assert not [each for each in caplog.records if "opentelemetry" in each.name]

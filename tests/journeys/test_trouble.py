@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
 import pytest
 
@@ -11,15 +10,18 @@ from tests.journeys.pairs import backend, client, in_both_fronts
 from tests.support.backends import Fake, serving
 from tests.support.clients import named, sessioned, words
 from tests.support.gateways import config, gateway_of
+from tests.support.ports import lasting_port
 from tests.support.sessioned_backend import SessionedFake
 from tests.support.waiting import until
+
+# Far less than a backend that hangs is waited for.
+AT_ONCE_SECONDS = 4.0
 
 
 def dead() -> Fake:
     """A backend on whose port nobody listens."""
     fake = SessionedFake()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        fake.port = free.getsockname()[1]
+    fake.port = lasting_port()
     return fake
 
 
@@ -32,7 +34,7 @@ async def test_a_hanging_backend_delays_neither_initialize_nor_lists(front: str)
         async with client(front, served.url) as caller:
             await served.shows("echo")
 
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(AT_ONCE_SECONDS):
                 assert await caller.tools() == ["echo"]
                 assert words(await caller.ask("tools/call", named("echo"))) == "{}"
                 assert await caller.ask("prompts/list")
@@ -47,7 +49,7 @@ async def test_a_client_may_begin_before_any_backend_has_answered() -> None:
     gate = fake.hold("server/discover")
     async with serving(fake), gateway_of(config(fake), awaited=False) as served:
         async with sessioned(served.url) as caller:
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(AT_ONCE_SECONDS):
                 assert await caller.tools() == []
             stream = await caller.listen()
             gate.set()
@@ -121,7 +123,7 @@ async def test_a_backend_that_is_slow_to_take_initialized_holds_up_its_own_calls
             waiting = caller.call("a_echo")
             await until(lambda: len(slow.asked("notifications/initialized")) == 2)
 
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(AT_ONCE_SECONDS):
                 assert await caller.ask("tools/call", named("b_echo"))
             gate.set()
 

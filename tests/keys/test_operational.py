@@ -159,7 +159,7 @@ async def test_calls_are_not_tried_once_the_circuit_is_open(
 @pytest.mark.config_key("operational.failureHandling.circuitBreaker.timeout")
 async def test_the_circuit_is_tried_again_after_its_time() -> None:
     backend = Scripted(script={"tools/call": lambda _: CUT})
-    breaker = {"enabled": True, "failureThreshold": 1, "timeout": "1s"}
+    breaker = {"enabled": True, "failureThreshold": 1, "timeout": "3s"}
     async with looked_after(backend, circuitBreaker=breaker) as gateway:
         await gateway.call("a_echo")
         del backend.script["tools/call"]

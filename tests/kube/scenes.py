@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.cluster.cluster import Cluster
 from tests.support.kube_api import FakeApi, kubeconfig
+from tests.support.waiting import moment
 from vmcp.clock import SystemClock
 from vmcp.kube.client import ApiServer
 from vmcp.kube.login import ByKubeconfig
@@ -82,8 +83,8 @@ class RealScene(Scene):
         self.namespace = cluster.new_namespace()
         rules = [_rule(each) for each in ALLOWED]
         self.account = cluster.new_account(self.namespace, "gateway", rules)
-        token = cluster.pki.token(self.account, seconds=3600)
-        path = cluster.write_kubeconfig(folder / "real.kubeconfig", {"token": token})
+        self._token = cluster.pki.token(self.account, seconds=3600)
+        path = cluster.write_kubeconfig(folder / "real.kubeconfig", {"token": self._token})
         self.login = ByKubeconfig(str(path), None, SystemClock())
 
     async def put(self, resource: Resource, found: Object) -> None:
@@ -101,6 +102,18 @@ class RealScene(Scene):
     async def allow(self, *resources: Resource) -> None:
         rules = [_rule(each) for each in resources]
         await asyncio.to_thread(self.cluster.allow, self.namespace, "gateway", rules)
+        for each in ALLOWED:
+            await self.comes_to_see(self.path(each), is_allowed=each in resources)
+
+    async def comes_to_see(self, path: str, *, is_allowed: bool) -> None:
+        """Wait until a Role is in force, which the server hears of after a moment."""
+        status = 200 if is_allowed else 403
+        async with asyncio.timeout(20):
+            while await asyncio.to_thread(self._status, path) != status:
+                await moment()
+
+    def _status(self, path: str) -> int:
+        return self.cluster.admin.ask("GET", path, token=self._token).status
 
     def path(self, resource: Resource) -> str:
         return resource.path(resource.versions[0], self.namespace)

@@ -12,6 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.ports import lasting_port
 from tests.support.waiting import SECONDS, Journal
 from vmcp.net.url import Url, parse
 
@@ -229,9 +230,7 @@ def deaf() -> Iterator[Url]:
 
 def closed_port() -> int:
     """Return a port where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+    return lasting_port()
 
 
 def connections_to(port: int) -> int:

@@ -20,7 +20,7 @@ async def test_a_connection_is_used_again_within_four_seconds(client: HttpClient
     async with serving(serve(answer(b"x")), seconds=None) as site:
         for _ in range(5):
             await call(client, site)
-            skip(3.9)
+            skip(3)
             await turns()
         await call(client, site)
 
@@ -104,10 +104,10 @@ async def _times_out(sending: object) -> NetError:
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(_error(sending))
         await turns()
-        skip(3.5)
+        skip(3)
         await turns()
         assert not task.done()
-        skip(1)
+        skip(1.5)
     return task.result()
 
 

@@ -107,7 +107,7 @@ async def test_a_server_that_takes_rotated_keys_later_than_the_gateway_is_back_w
         assert "not trusted" in (await caller.refused("tools/call", ECHO))["message"]
         await secured_anew(fake, "second", "two")
 
-        await answers_within_a_second(caller)
+        await answers_soon(caller)
 
 
 def failures(served: Served) -> int:
@@ -129,11 +129,12 @@ async def has_its_keys_rotated(scene: Scene) -> None:
 
     await scene.home.put(key("two"), ca("second"))
 
-    await answers_within_a_second(scene.caller)
+    await answers_soon(scene.caller)
 
 
-async def answers_within_a_second(caller: Client) -> None:
-    async with asyncio.timeout(1):
+async def answers_soon(caller: Client) -> None:
+    # A second is what it takes; a slow machine needs more.
+    async with asyncio.timeout(5):
         while "error" in await (await caller.request("tools/call", ECHO)).end():
             await moment()
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from ssl import SSLContext
 from typing import Any
@@ -151,20 +152,28 @@ class Scripted:
     @asynccontextmanager
     async def serving(self, port: int = 0, tls: SSLContext | None = None) -> AsyncIterator[None]:
         """Serve for the block, on a free port unless one is given."""
+        closed = asyncio.Event()
         server = await asyncio.start_server(
-            self._connected, "127.0.0.1", port, limit=_HEAD_LIMIT, ssl=tls
+            partial(self._connected, closed), "127.0.0.1", port, limit=_HEAD_LIMIT, ssl=tls
         )
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield
         finally:
+            closed.set()
             server.close()
             for task in self._connections:
                 task.cancel()
             if self._connections:
                 await asyncio.wait(self._connections)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connected(
+        self, closed: asyncio.Event, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if closed.is_set():
+            # Its handshake was under way at the end: it is not served with the certificate of before.
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

@@ -11,7 +11,6 @@ import http.client
 import os
 import selectors
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from typing import IO, Any, TypeVar
 import yaml
 
 from tests.support.node import ROOT
+from tests.support.ports import lasting_port
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -159,10 +159,8 @@ async def in_thread(manager: AbstractContextManager[T]) -> AsyncIterator[T]:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+    """Return a port of 127.0.0.1 that nobody listens on, and that nobody gets before it is used."""
+    return lasting_port()
 
 
 def wait_until_ready(process: Process, port: int) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-SECONDS = 5.0
+# Patience with a slow machine, and less than the 10 s after which a gateway gives up what hangs.
+SECONDS = 9.0
 _LOOK_SECONDS = 0.002
 
 T = TypeVar("T")

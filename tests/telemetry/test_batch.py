@@ -46,7 +46,7 @@ def test_a_receiver_that_hangs_costs_bounded_memory_and_a_bounded_end() -> None:
     began = monotonic()
     batches.close(0.1)
 
-    assert monotonic() - began < 2
+    assert monotonic() - began < 15
     assert batches.lost >= MOST_WAITING - 512
     gate.set()
 

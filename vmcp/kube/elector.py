@@ -30,11 +30,15 @@ _FAULTS = (Refused, Unreachable, CannotLogIn, TimeoutError)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long a Lease holds, when its holder gives up unrenewed, and how often it is renewed or tried."""
+    """How long a Lease holds, when its holder gives up unrenewed, and how often it is renewed or tried.
+
+    To give it back may take `give_back_seconds`; otherwise it runs out.
+    """
 
     lease_seconds: float
     renew_within_seconds: float
     retry_seconds: float
+    give_back_seconds: float = 2.0
 
 
 TERMS = Terms(lease_seconds=15.0, renew_within_seconds=10.0, retry_seconds=2.0)
@@ -176,7 +180,7 @@ class Elector:
     async def _give_back(self) -> None:
         self._lead(is_ours=False)
         with suppress(*_FAULTS):
-            async with asyncio.timeout(self._terms.retry_seconds):
+            async with asyncio.timeout(self._terms.give_back_seconds):
                 lease = await self._lease()
                 spec = lease.get("spec") or {}
                 if spec.get("holderIdentity") == self._identity:

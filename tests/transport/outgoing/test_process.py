@@ -246,7 +246,8 @@ async def test_a_second_cancellation_ends_a_stubborn_child_at_once() -> None:
         await asyncio.wait((task,))
 
     assert task.cancelled()
-    assert loop.time() - began < 1.0
+    # Less than the 3 s that it has otherwise.
+    assert loop.time() - began < 2.5
 
 
 async def test_a_child_that_reads_nothing_makes_writers_wait_and_no_longer_than_it_lives() -> None:

@@ -251,7 +251,7 @@ async def test_the_time_of_the_call_bounds_the_wait() -> None:
 
     fake = ResumableFake(1, never=never)
     fake.retry = 60_000
-    short = {"timeouts": {"default": "200ms"}}
+    short = {"timeouts": {"default": "1s"}}
     async with serving(fake), gateway_of(config(fake, operational=short)) as served:
         async with sessioned(served.url, version="2025-06-18") as caller:
             call = await caller.call("never", **HURRY)

@@ -201,7 +201,7 @@ class Channel:
             if exchange.posting is not None:
                 exchange.posting.cancel()
 
-    async def ask(self, method: str, params: Document, era: Era, seconds: float) -> Document:
+    async def ask(self, method: str, params: Document, era: Era, seconds: float | None) -> Document:
         """Put a request of our own and return its result; raise Refused or BackendFailed."""
 
         def body(identity: bytes) -> bytes:

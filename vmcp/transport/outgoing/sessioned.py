@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, aclosing, nullcontext
+from functools import partial
 
 from vmcp.gateway.ports import Reply
 from vmcp.model.backend import Backend
@@ -98,17 +99,19 @@ class SessionedHttp:
 
     async def ask(self, method: str, params: Document) -> Document:
         """Put a request of our own in our own session."""
-        return await self._ask_in(self._ours(), method, params)
+        return await self._ask_in(self._ours(), method, params, self._backend.timeout_seconds)
 
     async def probe(self) -> None:
         """Ping the backend in our own session."""
-        await ping(self.ask)
+        await ping(partial(self._ask_in, self._ours(), seconds=None))
 
-    async def _ask_in(self, session: BackendSession, method: str, params: Document) -> Document:
+    async def _ask_in(
+        self, session: BackendSession, method: str, params: Document, seconds: float | None
+    ) -> Document:
         identity = self._ids.next()
         body = compose.own_request(method, identity, params, Era.SESSIONED, OUR_INFO)
         try:
-            async with asyncio.timeout(self._backend.timeout_seconds):
+            async with asyncio.timeout(seconds):
                 response = await self._pipe.post(body, session.headers)
                 found = await self._answer(session, response, identity)
         except SessionGone:
@@ -273,7 +276,10 @@ class SessionedHttp:
         session.log_level = level
         try:
             await self._ask_in(
-                session, "logging/setLevel", Document(((b'"level"', quote(str(level))),))
+                session,
+                "logging/setLevel",
+                Document(((b'"level"', quote(str(level))),)),
+                self._backend.timeout_seconds,
             )
         except (Refused, BackendFailed) as error:
             reason = type(error).__name__

@@ -74,6 +74,7 @@ class Speech(Protocol):
     async def probe(self) -> None:
         """Find out whether the backend answers; raise BackendFailed or EraContradicted.
 
+        How long that may take, who asks decides.
         What it says of itself meanwhile is its `peer` from then on.
         """
         ...

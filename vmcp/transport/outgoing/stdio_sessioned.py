@@ -45,7 +45,7 @@ class SessionedStdio:
 
     async def probe(self) -> None:
         """Ping the backend."""
-        await ping(self.ask)
+        await ping(partial(self._channel.ask, era=Era.SESSIONED, seconds=None))
 
     async def call(self, call: Call, reply: Reply) -> Done | Ask:
         """Carry a call; what the server asks meanwhile goes to its client."""
