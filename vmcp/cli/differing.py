@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from vmcp.discovery.choice import Folder
 from vmcp.gateway.status import shown_auth
 from vmcp.model.backend import Backend
 from vmcp.model.fingerprint import fingerprint
+from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 
 Facts = Mapping[str, Any]
@@ -57,6 +58,7 @@ def of_folder(chosen: Folder, config: Path | None, live_seconds: float | None) -
     found = snapshot(chosen, loaded)
     tools = None
     problems = found.problems
+    _check_read(problems)
     if live_seconds is not None:
         from vmcp.cli.surveying import surveyed
 
@@ -68,6 +70,14 @@ def of_folder(chosen: Folder, config: Path | None, live_seconds: float | None) -
         tools=tools,
         closed=None if found.closed is None else found.closed.reason,
     )
+
+
+def _check_read(problems: Iterable[Problem]) -> None:
+    """Raise Stop where a part of a folder cannot be read: what it asks for is not known then."""
+    unread = [each for each in problems if str(each.key).startswith(_OF_FILES)]
+    if unread:
+        lines = (f"{each.key.name}: {each.reason}: {each.message}" for each in unread)
+        raise Stop("\n".join(lines), ExitCode.USAGE)
 
 
 def _facts(backend: Backend, found: Snapshot) -> Facts:
