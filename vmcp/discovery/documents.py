@@ -58,7 +58,7 @@ def _yaml(text: str) -> Sequence[_Document]:
     found: list[_Document] = []
     try:
         for tree in yamltext.read_all(text, _MOST_VALUES):
-            if tree.errors:
+            if tree.errors and not _is_other(tree.value):
                 first = tree.errors[0]
                 raise _Unusable(
                     f"Line {first.line}: {first.path or 'the document'}: {first.message}"
@@ -67,6 +67,16 @@ def _yaml(text: str) -> Sequence[_Document]:
     except MalformedYaml as malformed:
         raise _Unusable(f"Line {malformed.error.line}: {malformed.error.message}") from None
     return found
+
+
+def _is_other(value: object) -> bool:
+    """Tell whether a document is an object that the World does not hold: what is odd in it is nobody's concern."""
+    if not isinstance(value, Mapping):
+        return False
+    kind, api_version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return False
+    return not kind.endswith("List") and not is_held(kind, api_version)
 
 
 def _json(text: str) -> Sequence[_Document]:
