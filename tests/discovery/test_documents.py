@@ -114,6 +114,11 @@ items:
         ("a: 1\n---\nb: 2\n", "a.yaml", "Line 1: Holds what is no object"),
         ("---\n- 1\n", "a.yaml", "Line 2: Holds what is no object"),
         (f"{GROUP.format('a')}---\n{GROUP.format('')}", "a.yaml", "Line 6: Holds a MCPGroup"),
+        (
+            GROUP.format("a").replace("beta1", ""),
+            "a.yaml",
+            "Line 1: Holds a MCPGroup of an unknown",
+        ),
         ("kind: A\nkind: B\n", "a.yaml", "Line 2: kind: Is there twice."),
         ('{\n"kind": }', "a.json", "Line 2: Is not JSON"),
         ('{"kind": "A", "kind": "B"}', "a.json", "Line 1: Holds a key twice."),

@@ -10,7 +10,8 @@ from typing import Any
 
 from vmcp.config import yamltext
 from vmcp.config.yamltext import MalformedYaml
-from vmcp.crd.things import is_held, thing
+from vmcp.crd.kinds import API_VERSIONS, GROUP
+from vmcp.crd.things import KINDS, is_held, thing
 from vmcp.crd.world import Thing
 from vmcp.model.keys import ObjectKey
 
@@ -76,7 +77,12 @@ def _is_other(value: object) -> bool:
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return False
-    return not kind.endswith("List") and not is_held(kind, api_version)
+    is_read = kind.endswith("List") or is_held(kind, api_version) or _is_ours(kind, api_version)
+    return not is_read
+
+
+def _is_ours(kind: str, api_version: str) -> bool:
+    return kind in KINDS and api_version.startswith(f"{GROUP}/")
 
 
 def _json(text: str) -> Sequence[_Document]:
@@ -103,6 +109,11 @@ def _placed(document: _Document, file: str, namespace: str) -> Iterator[Placed]:
         if not isinstance(kind, str) or not isinstance(api_version, str):
             raise _Unusable(
                 f"Line {document.line}: Holds what is no object: kind or apiVersion is missing."
+            )
+        if _is_ours(kind, api_version) and api_version not in API_VERSIONS:
+            allowed = ", ".join(API_VERSIONS)
+            raise _Unusable(
+                f"Line {document.line}: Holds a {kind} of an unknown version. Allowed: {allowed}."
             )
         if is_held(kind, api_version):
             key = _key(kind, value.get("metadata"), document.line, namespace)
