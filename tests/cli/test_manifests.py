@@ -126,6 +126,21 @@ def test_diff_tells_what_comes_what_goes_and_what_changes(
     assert (told["changes"], told["added"], told["removed"]) == (True, ["more"], ["notes"])
 
 
+@pytest.mark.parametrize("broken", ["--manifests", "--against"])
+def test_diff_cannot_tell_what_a_folder_with_a_broken_file_changes(
+    vmcp: Vmcp, example: Path, broken: str
+) -> None:
+    other = example.parent / "other"
+    shutil.copytree(example, other)
+    (other / "late.yaml").write_text("kind: [")
+    whole = "--against" if broken == "--manifests" else "--manifests"
+
+    ended = vmcp("diff", whole, str(example), broken, str(other), "--allow-loopback-backends")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "late.yaml: FileBroken" in ended.err
+
+
 def test_diff_that_cannot_tell_ends_with_2(vmcp: Vmcp, example: Path) -> None:
     nobody = f"http://127.0.0.1:{lasting_port()}"
 

@@ -634,6 +634,18 @@ def test_an_object_that_cannot_be_read_is_told_and_the_others_are_served() -> No
 
 
 @pytest.mark.parametrize(
+    ("spec", "told"),
+    [({"of": "other"}, []), ({"of": "g"}, ["bad"]), ({"groupRef": ["other"]}, ["bad"])],
+)
+def test_a_member_of_another_group_that_cannot_be_read_is_not_told_of(
+    spec: Mapping[str, Any], told: list[str]
+) -> None:
+    found = served(entry("bad", transport="carrier pigeon", **spec))
+
+    assert [one.key.name for one in found.problems] == told
+
+
+@pytest.mark.parametrize(
     ("things", "expected"),
     [
         ([], []),

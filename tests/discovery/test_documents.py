@@ -44,6 +44,7 @@ def names(text: str, file: str = "a.yaml") -> list[tuple[str, int]]:
         (f"\ufeff{GROUP.format('a')}", [("a", 1)]),
         (GROUP.format("a").replace("\n", "\r\n"), [("a", 1)]),
         (GROUP.format("'---'"), [("---", 1)]),
+        (GROUP.format("a\t").replace(": ", ":\t"), [("a", 1)]),
     ],
 )
 def test_a_file_holds_any_number_of_documents(text: str, expected: list[tuple[str, int]]) -> None:
@@ -71,12 +72,53 @@ def test_other_kinds_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
+    "odd",
+    ["labels: {1: x}", "x: !vault y", "x: !!binary eA==", "<<: text", "{x: 1, x: 2}: y"],
+)
+def test_what_is_odd_in_an_object_of_another_kind_harms_no_other(odd: str) -> None:
+    other = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: x}}\nspec:\n  {odd}\n"
+
+    assert names(f"{other}---\n{GROUP.format('a')}") == [("a", 7)]
+    assert isinstance(objects("a.yaml", GROUP.format("a") + f"spec:\n  {odd}\n", "x"), Broken)
+
+
+def test_anchors_and_merge_keys_are_taken_as_by_kubectl() -> None:
+    text = """\
+apiVersion: v1
+kind: List
+x: &one {a: "1", b: "1"}
+y: &two {b: "2", c: "2"}
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: m}
+  data: {<<: [*one, *two], c: "3"}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: n}
+  data: {d: <<, <<: *two}
+"""
+
+    held = [one.thing for one in read(text)]
+
+    assert [one.values for one in held if isinstance(one, ConfigMapObject)] == [
+        {"a": "1", "b": "1", "c": "3"},
+        {"b": "2", "c": "2", "d": "<<"},
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "file", "message"),
     [
         (f"{GROUP.format('a')}---\nkind: [unclosed\n", "a.yaml", "Line "),
         ("a: 1\n---\nb: 2\n", "a.yaml", "Line 1: Holds what is no object"),
         ("---\n- 1\n", "a.yaml", "Line 2: Holds what is no object"),
         (f"{GROUP.format('a')}---\n{GROUP.format('')}", "a.yaml", "Line 6: Holds a MCPGroup"),
+        (
+            GROUP.format("a").replace("beta1", ""),
+            "a.yaml",
+            "Line 1: Holds a MCPGroup of an unknown",
+        ),
         ("kind: A\nkind: B\n", "a.yaml", "Line 2: kind: Is there twice."),
         ('{\n"kind": }', "a.json", "Line 2: Is not JSON"),
         ('{"kind": "A", "kind": "B"}', "a.json", "Line 1: Holds a key twice."),

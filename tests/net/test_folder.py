@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.volumes import Volume
+from tests.support.waiting import until
 from vmcp.net.folder import FolderWatch, Texts, Unread, texts
 
 ENDINGS = (".yaml", ".json")
@@ -105,3 +106,39 @@ async def test_a_volume_that_swaps_its_link_is_told(tmp_path: Path) -> None:
 
         async with asyncio.timeout(7):
             assert await waiting == {"a.yaml": b"new"}
+
+
+def publish(link: Path, folder: Path) -> None:
+    """Have a link lead to another folder, in one step."""
+    fresh = link.with_suffix(".fresh")
+    fresh.symlink_to(folder)
+    fresh.rename(link)
+
+
+@pytest.mark.parametrize("below", ["", "objects"])
+async def test_a_folder_that_a_link_leads_to_is_told_of_at_once(
+    tmp_path: Path, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for version in ("one", "two"):
+        (tmp_path / version / below).mkdir(parents=True)
+        (tmp_path / version / below / "a.yaml").write_text(version)
+    link = tmp_path / "current"
+    publish(link, tmp_path / "one")
+    folder = Path("current") / below
+    watch = FolderWatch(folder, ENDINGS)
+    async with asyncio.timeout(3), asyncio.TaskGroup() as tasks:
+        listening = tasks.create_task(watch.run())
+        seen = texts(folder, ENDINGS)
+        for version in ("two", "one", "two"):
+            waiting = tasks.create_task(watch.changed(seen))
+            await until(lambda: watch._bell._waiters)
+            publish(link, tmp_path / version)
+            seen = await waiting
+            assert seen == {"a.yaml": version.encode()}
+
+        waiting = tasks.create_task(watch.changed(seen))
+        await until(lambda: watch._bell._waiters)
+        (tmp_path / "two" / below / "a.yaml").write_text("three")
+        assert await waiting == {"a.yaml": b"three"}
+        listening.cancel()

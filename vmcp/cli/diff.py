@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,12 +76,14 @@ def diff(  # noqa: PLR0913 (each option is one)
         assert made is not None
         return made
 
+    seconds = timeout if live else None
     try:
-        wanted = differing.of_folder(chosen(manifests), config, timeout if live else None)
         if against is None:
             present = differing.of_gateway(ops_url, with_tools=live)
         else:
-            present = differing.of_folder(chosen(against), config, timeout if live else None)
+            present = differing.of_folder(chosen(against), config, seconds)
+        asked = replace(chosen(manifests), has_operator=present.is_cluster)
+        wanted = differing.of_folder(asked, config, seconds)
     except Stop as stop:
         raise Stop(stop.message, ExitCode.USAGE) from None
     differing.tell(present, wanted, printed)

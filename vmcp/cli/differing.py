@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +17,29 @@ from vmcp.discovery.choice import Folder
 from vmcp.gateway.status import shown_auth
 from vmcp.model.backend import Backend
 from vmcp.model.fingerprint import fingerprint
+from vmcp.model.problem import Problem
 from vmcp.model.snapshot import Snapshot
 
 Facts = Mapping[str, Any]
 # Tells a file of the folder from one of the gateway's: their paths say nothing about what is served.
 _OF_FILES = ("File/", "Folder/")
+# What a cluster lacks, and no folder can.
+_OF_CLUSTER = ("CustomResourceDefinition/",)
+_NOT_READY = "NotReady"
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: backends by name, problems, and the tools where they were asked for."""
+    """One side of a comparison: backends by name, problems, and the tools where they were asked for.
+
+    `is_cluster` tells that an operator there says where workloads are reached, which no folder does.
+    """
 
     backends: Mapping[str, Facts]
     problems: frozenset[str]
     tools: frozenset[str] | None
     closed: str | None
+    is_cluster: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,7 @@ def of_folder(chosen: Folder, config: Path | None, live_seconds: float | None) -
     found = snapshot(chosen, loaded)
     tools = None
     problems = found.problems
+    _check_read(problems)
     if live_seconds is not None:
         from vmcp.cli.surveying import surveyed
 
@@ -68,6 +78,14 @@ def of_folder(chosen: Folder, config: Path | None, live_seconds: float | None) -
         tools=tools,
         closed=None if found.closed is None else found.closed.reason,
     )
+
+
+def _check_read(problems: Iterable[Problem]) -> None:
+    """Raise Stop where a part of a folder cannot be read: what it asks for is not known then."""
+    unread = [each for each in problems if str(each.key).startswith(_OF_FILES)]
+    if unread:
+        lines = (f"{each.key.name}: {each.reason}: {each.message}" for each in unread)
+        raise Stop("\n".join(lines), ExitCode.USAGE)
 
 
 def _facts(backend: Backend, found: Snapshot) -> Facts:
@@ -93,6 +111,7 @@ def of_gateway(ops_url: str, *, with_tools: bool) -> Side:
         problems=frozenset(f"{one['object']}: {one['reason']}" for one in problems),
         tools=frozenset(_tools(ops_url)) if with_tools else None,
         closed=told["closed"] and told["closed"]["reason"],
+        is_cluster=any(one["source"] == "kubernetes" for one in told["sources"]),
     )
 
 
@@ -107,6 +126,8 @@ def _tools(ops_url: str) -> Iterator[str]:
 
 def difference(present: Side, wanted: Side) -> Difference:
     """Return what becomes of one side if the other takes its place."""
+    if present.is_cluster:
+        wanted = _with_workloads(wanted, present)
     before, after = present.backends, wanted.backends
     shared = sorted(before.keys() & after.keys())
     changed = {name: tuple(_changes(before[name], after[name])) for name in shared}
@@ -123,8 +144,22 @@ def difference(present: Side, wanted: Side) -> Difference:
     )
 
 
+def _with_workloads(wanted: Side, present: Side) -> Side:
+    """Return what a folder asks for with what already runs: where it does is all that the folder lacks."""
+    wrong = Counter(one.partition(": ")[0] for one in wanted.problems)
+    running = {
+        name: facts
+        for name, facts in present.backends.items()
+        if wrong[facts["object"]] == 1 and f"{facts['object']}: {_NOT_READY}" in wanted.problems
+    }
+    told = {f"{facts['object']}: {_NOT_READY}" for facts in running.values()}
+    backends = {**wanted.backends, **running}
+    return replace(wanted, backends=backends, problems=wanted.problems - told)
+
+
 def _of_objects(side: Side) -> frozenset[str]:
-    return frozenset(one for one in side.problems if not one.startswith(_OF_FILES))
+    elsewhere = (*_OF_FILES, *_OF_CLUSTER)
+    return frozenset(one for one in side.problems if not one.startswith(elsewhere))
 
 
 def _changes(before: Facts, after: Facts) -> Iterator[str]:

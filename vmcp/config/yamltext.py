@@ -25,6 +25,7 @@ MAX_DEPTH = 32
 MAX_VALUES = 50_000
 
 _CORE = "tag:yaml.org,2002:"
+_MERGE = f"{_CORE}merge"
 # The one piece of the text that PyYAML's parser repeats.
 _HANDLE = re.compile(r"'![^']*'")
 _RESOLVERS = {
@@ -82,7 +83,10 @@ def read(text: str) -> Tree:
 
 
 def read_all(text: str, most_values: int) -> Iterator[Tree]:
-    """Yield the trees of all documents of a text, none for those that hold nothing; raise MalformedYaml."""
+    """Yield the trees of all documents of a text, none for those that hold nothing; raise MalformedYaml.
+
+    Merge keys are taken here, as by kubectl.
+    """
     for root in _documents(text, most_values):
         errors: list[ConfigError] = []
         value = _value(root, (), errors)
@@ -107,6 +111,13 @@ class _Composer(Reader, Scanner, Parser, Composer, BaseResolver):
         self._level = 0
         self._count = 0
         self._sizes: dict[int, tuple[int, int]] = {}
+
+    def scan_to_next_token(self) -> None:
+        """Pass over tabs as well, where they do not stand for an indentation."""
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self.forward()
+            super().scan_to_next_token()
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -155,6 +166,13 @@ for _tag, _pattern in _RESOLVERS.items():
     _Composer.add_implicit_resolver(_CORE + _tag, re.compile(f"^(?:{_pattern})$"), None)
 
 
+class _Merging(_Composer):
+    """Knows the merge keys of YAML 1.1."""
+
+
+_Merging.add_implicit_resolver(_MERGE, re.compile("^<<$"), ["<"])
+
+
 def _compose(text: str) -> yaml.Node:
     with _explained(text):
         root = _Composer(text, MAX_VALUES).get_single_node()
@@ -165,7 +183,7 @@ def _compose(text: str) -> yaml.Node:
 
 def _documents(text: str, most_values: int) -> Iterator[yaml.Node]:
     with _explained(text):
-        composer = _Composer(text, most_values)
+        composer = _Merging(text, most_values)
         while composer.check_node():
             composer.begin()
             node = composer.get_node()
@@ -219,7 +237,11 @@ def _members(
     node: yaml.MappingNode, place: Place, errors: list[ConfigError]
 ) -> Iterator[tuple[str, object]]:
     seen: set[str] = set()
+    merged: dict[str, object] = {}
     for key, value in node.value:
+        if key.tag == _MERGE:
+            merged = {**dict(_merged(value, place, errors)), **merged}
+            continue
         if not isinstance(key, yaml.ScalarNode) or key.tag != f"{_CORE}str":
             errors.append(_error(place, key, "Holds a key that is no text.", "Put it in quotes."))
             continue
@@ -234,6 +256,19 @@ def _members(
             )
         seen.add(name)
         yield name, _value(value, (*place, name), errors)
+    yield from ((name, value) for name, value in merged.items() if name not in seen)
+
+
+def _merged(
+    node: yaml.Node, place: Place, errors: list[ConfigError]
+) -> Iterator[tuple[str, object]]:
+    """Yield the members of what a merge key names; of several mappings the first counts, so it comes last."""
+    named = reversed(node.value) if isinstance(node, yaml.SequenceNode) else [node]
+    for one in named:
+        if isinstance(one, yaml.MappingNode):
+            yield from _members(one, place, errors)
+        else:
+            errors.append(_error(place, one, "Merges what is no mapping."))
 
 
 def _scalar(node: yaml.ScalarNode, place: Place, errors: list[ConfigError]) -> object:
@@ -275,6 +310,8 @@ def _number(text: str) -> float:
 
 _SCALARS: dict[str, Callable[[str], object]] = {
     f"{_CORE}str": str,
+    # As a value it is a text as others are.
+    _MERGE: str,
     f"{_CORE}null": lambda _: None,
     f"{_CORE}bool": _truth,
     f"{_CORE}int": _whole,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vmcp.crd.reading import Malformed
 from vmcp.crd.scope import Scope
 from vmcp.crd.specs.virtual import VirtualMCPServerSpec
-from vmcp.crd.world import GATEWAY, GROUP, Resource, World
+from vmcp.crd.world import GATEWAY, GROUP, MEMBERS, Resource, World
 from vmcp.model.keys import ObjectKey
 from vmcp.model.problem import Problem
 
@@ -77,13 +77,19 @@ def _several(found: Sequence[Resource], reason: str, fix: str) -> Nothing:
     return Nothing(tuple(Problem(one.key, reason, message) for one in found))
 
 
-def malformed(world: World) -> list[Problem]:
-    """Return the problems of all objects whose specs cannot be read."""
+def malformed(world: World, group: str | None = None) -> list[Problem]:
+    """Return the problems of all objects whose specs cannot be read, but for members of other groups."""
     return [
         Problem(thing.key, "SpecInvalid", f"Its spec is not valid. {thing.spec}")
         for thing in world.things.values()
-        if isinstance(thing, Resource) and isinstance(thing.spec, Malformed)
+        if isinstance(thing, Resource)
+        and isinstance(thing.spec, Malformed)
+        and not (group and _is_of_another(thing, group))
     ]
+
+
+def _is_of_another(resource: Resource, group: str) -> bool:
+    return resource.key.kind in MEMBERS and resource.group not in (None, "", group)
 
 
 def owner(world: World, found: TheGateway | TheGroup) -> ObjectKey:

@@ -157,7 +157,7 @@ class Converter:
         known = self._members.values()
         served = [(one, one.made.backend) for one in known if one.made.backend is not None]
         wrong = (
-            *malformed(world),
+            *malformed(world, plan.group),
             *problems,
             *(late for one in known for late in one.late),
             *(_problem(one.key, unfit) for one in known for unfit in one.made.unfit),

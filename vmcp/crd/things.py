@@ -71,6 +71,7 @@ def thing(key: ObjectKey, version: str, manifest: Manifest) -> Thing:
         version=version,
         spec=found,
         seen=Seen(_text(status.get("url")), _text(status.get("phase"))),
+        group=_text(_mapping(_mapping(spec).get("groupRef")).get("name")),
         protections=protections(key.kind, _mapping(spec)),
         unsupported=unsupported(key.kind, _mapping(spec)),
     )

@@ -42,6 +42,7 @@ class Seen:
 class Resource:
     """A custom resource; equal versions of one object mean equal content.
 
+    `group` is the one that it names, even where the rest cannot be read; None where none can be told.
     `protections` names the fields that ask for something to be enforced in front of the object, `unsupported`
     those that ask for what this version does not have.
     """
@@ -50,6 +51,7 @@ class Resource:
     version: str
     spec: AnySpec | Malformed
     seen: Seen = Seen()
+    group: str | None = None
     protections: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
 

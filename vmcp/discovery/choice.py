@@ -21,7 +21,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of manifests, and what of it is served."""
+    """A folder of manifests, and what of it is served.
+
+    `has_operator` looks at it as a cluster would, where an operator runs the workloads and says where.
+    """
 
     path: Path
     choice: Choice
+    has_operator: bool = False

@@ -10,7 +10,8 @@ from typing import Any
 
 from vmcp.config import yamltext
 from vmcp.config.yamltext import MalformedYaml
-from vmcp.crd.things import is_held, thing
+from vmcp.crd.kinds import API_VERSIONS, GROUP
+from vmcp.crd.things import KINDS, is_held, thing
 from vmcp.crd.world import Thing
 from vmcp.model.keys import ObjectKey
 
@@ -58,7 +59,7 @@ def _yaml(text: str) -> Sequence[_Document]:
     found: list[_Document] = []
     try:
         for tree in yamltext.read_all(text, _MOST_VALUES):
-            if tree.errors:
+            if tree.errors and not _is_other(tree.value):
                 first = tree.errors[0]
                 raise _Unusable(
                     f"Line {first.line}: {first.path or 'the document'}: {first.message}"
@@ -67,6 +68,21 @@ def _yaml(text: str) -> Sequence[_Document]:
     except MalformedYaml as malformed:
         raise _Unusable(f"Line {malformed.error.line}: {malformed.error.message}") from None
     return found
+
+
+def _is_other(value: object) -> bool:
+    """Tell whether a document is an object that the World does not hold: what is odd in it is nobody's concern."""
+    if not isinstance(value, Mapping):
+        return False
+    kind, api_version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return False
+    is_read = kind.endswith("List") or is_held(kind, api_version) or _is_ours(kind, api_version)
+    return not is_read
+
+
+def _is_ours(kind: str, api_version: str) -> bool:
+    return kind in KINDS and api_version.startswith(f"{GROUP}/")
 
 
 def _json(text: str) -> Sequence[_Document]:
@@ -93,6 +109,11 @@ def _placed(document: _Document, file: str, namespace: str) -> Iterator[Placed]:
         if not isinstance(kind, str) or not isinstance(api_version, str):
             raise _Unusable(
                 f"Line {document.line}: Holds what is no object: kind or apiVersion is missing."
+            )
+        if _is_ours(kind, api_version) and api_version not in API_VERSIONS:
+            allowed = ", ".join(API_VERSIONS)
+            raise _Unusable(
+                f"Line {document.line}: Holds a {kind} of an unknown version. Allowed: {allowed}."
             )
         if is_held(kind, api_version):
             key = _key(kind, value.get("metadata"), document.line, namespace)

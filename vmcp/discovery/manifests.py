@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from vmcp.config.load import Loaded
 from vmcp.crd.convert import Converter
+from vmcp.crd.scope import Scope
 from vmcp.crd.world import GATEWAY
 from vmcp.discovery.choice import Folder
 from vmcp.discovery.documents import DEFAULT_NAMESPACE, Broken, Placed, objects
@@ -40,8 +41,9 @@ class ManifestsSource:
 
     def __init__(self, folder: Folder, loaded: Latest[Loaded]) -> None:
         self._path, self._choice = folder.path, folder.choice
+        self._has_operator = folder.has_operator
         self._loaded = loaded
-        self._scope = scope(folder.choice, loaded.value, NAME, has_operator=False)
+        self._scope = self._scope_of(loaded.value)
         self._converter = Converter(self._scope)
         # As kubectl does it: what names no namespace is of the one that was asked for.
         self._usual_namespace = folder.choice.namespace or DEFAULT_NAMESPACE
@@ -75,6 +77,9 @@ class ManifestsSource:
             tasks.create_task(self._follow_folder(watch))
             tasks.create_task(self._follow_config())
 
+    def _scope_of(self, loaded: Loaded) -> Scope:
+        return scope(self._choice, loaded, NAME, has_operator=self._has_operator)
+
     async def _follow_folder(self, watch: FolderWatch) -> None:
         while True:
             try:
@@ -98,7 +103,7 @@ class ManifestsSource:
 
     async def _follow_config(self) -> None:
         async for loaded in self._loaded.changes():
-            now = scope(self._choice, loaded, NAME, has_operator=False)
+            now = self._scope_of(loaded)
             if now != self._scope:
                 self._scope, self._converter = now, Converter(now)
                 self._tell()

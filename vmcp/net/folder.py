@@ -13,6 +13,8 @@ from pathlib import Path
 
 from watchfiles import awatch
 
+from vmcp.net.files import events, places
+
 log = logging.getLogger(__name__)
 
 # Network file systems tell nothing of what others change there: the folder is looked at now and then all the same.
@@ -106,7 +108,19 @@ class FolderWatch:
         self._bell = asyncio.Event()
 
     async def run(self) -> None:
-        """Listen to the system until cancelled."""
+        """Listen to the system until cancelled, anew whenever the name leads to another folder."""
+        folder = self._folder.absolute()
+        while True:
+            names = await asyncio.to_thread(lambda: frozenset(places(folder)))
+            async with asyncio.TaskGroup() as tasks:
+                listening = tasks.create_task(self._listen())
+                # The first step of the task begins to listen: what is read from now on misses nothing.
+                await asyncio.sleep(0)
+                self._bell.set()
+                await _replaced(names)
+                listening.cancel()
+
+    async def _listen(self) -> None:
         while True:
             with suppress(OSError, RuntimeError):
                 async for _ in awatch(
@@ -151,3 +165,11 @@ class FolderWatch:
 
     async def _now(self) -> Texts:
         return await asyncio.to_thread(texts, self._folder, self._endings)
+
+
+async def _replaced(names: frozenset[Path]) -> None:
+    """Return when one of the names that lead to the folder was replaced, or after a while."""
+    with suppress(OSError, RuntimeError):
+        async for _ in events(names):
+            return
+    await asyncio.sleep(_AWAY_SECONDS)
