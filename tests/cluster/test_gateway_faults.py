@@ -169,7 +169,12 @@ async def test_rights_that_are_taken_and_given_back(resources: Resources) -> Non
 
 
 async def test_rights_that_come_late(resources: Resources) -> None:
-    await asyncio.to_thread(resources.cluster.allow, resources.namespace, "gateway", [])
+    cluster = resources.cluster
+    await asyncio.to_thread(cluster.allow, resources.namespace, "gateway", [])
+    token = cluster.pki.token(resources.account, seconds=600)
+    place = path_of("MCPServerEntry", resources.namespace)
+    # A Role is in force after a moment.
+    await until(lambda: cluster.admin.ask("GET", place, token=token).status == 403, SECONDS)
     async with (
         backends() as far,
         gateway(resources, far, USUAL, resources.login()) as one,

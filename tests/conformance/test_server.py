@@ -117,7 +117,7 @@ async def test_a_session_hears_of_the_resource_that_it_watches(url: str) -> None
     async with Client(url, mode="legacy", message_handler=hear) as connected:
         await connected.subscribe_resource(WATCHED)
         await connected.call_tool("test_trigger_resource_update", {"uri": WATCHED})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             first = await heard.get()
 
     assert first == "ResourceUpdatedNotification"

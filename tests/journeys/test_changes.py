@@ -253,7 +253,7 @@ async def test_a_lost_backend_is_found_again_and_its_tools_stay_listed_meanwhile
 
         await after.start(before.port)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(9):
             await stream.heard(TOOLS)
         assert await caller.tools() == ["echo", "more"]
         assert served.status()["backends"][0]["state"] == "healthy"

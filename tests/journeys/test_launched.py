@@ -91,5 +91,5 @@ async def test_it_ends_when_it_is_told_to_while_the_api_server_is_away(
                 assert process.returncode is None
         process.terminate()
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(10):
             assert await process.wait() == 0

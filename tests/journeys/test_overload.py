@@ -226,6 +226,6 @@ async def test_connections_past_those_of_one_client_are_told_to_come_back() -> N
                 async with http.get(health) as answer:
                     return answer.status == 200
 
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(10):
                 while not await is_served():
                     pass

@@ -281,7 +281,7 @@ async def test_a_body_that_tells_its_end_needs_no_end_of_tls(
     async with serving(once(raw, then=end), tls=trusted().server()) as site:
         for _ in range(3):
             assert (await call(client, site.url, authority().pem)).body == b"x" * 1000
-            await until(lambda: not connections_to(site.port))
+            await until(lambda: is_gone(client, site))
 
 
 @pytest.mark.parametrize("end", [Peer.close, Peer.cut])
@@ -300,8 +300,13 @@ async def test_a_connection_that_ended_while_idle_is_not_used(
 
     async with serving(first, serve(answer(b"next")), tls=trusted().server()) as site:
         assert (await call(client, site.url, authority().pem)).body == b"first"
-        await until(lambda: not connections_to(site.port))
+        await until(lambda: is_gone(client, site))
         assert (await call(client, site.url, authority().pem)).body == b"next"
+
+
+def is_gone(client: HttpClient, site: Site) -> bool:
+    """Tell whether all connections have ended, and the client has heard so: its loop tells it a moment later."""
+    return not connections_to(site.port) and not any(each._all for each in client._pools.values())
 
 
 async def streamed(client: HttpClient, site: Site) -> bytes:
