@@ -110,14 +110,14 @@ def _placed(document: _Document, file: str, namespace: str) -> Iterator[Placed]:
             raise _Unusable(
                 f"Line {document.line}: Holds what is no object: kind or apiVersion is missing."
             )
-        if _is_ours(kind, api_version) and api_version not in API_VERSIONS:
+        if is_held(kind, api_version):
+            key = _key(kind, value.get("metadata"), document.line, namespace)
+            yield Placed(thing(key, _version(value), value), file, document.line)
+        elif _is_ours(kind, api_version):
             allowed = ", ".join(API_VERSIONS)
             raise _Unusable(
                 f"Line {document.line}: Holds a {kind} of an unknown version. Allowed: {allowed}."
             )
-        if is_held(kind, api_version):
-            key = _key(kind, value.get("metadata"), document.line, namespace)
-            yield Placed(thing(key, _version(value), value), file, document.line)
 
 
 def _items(value: object, line: int) -> Iterator[Mapping[str, Any]]:

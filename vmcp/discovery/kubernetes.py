@@ -233,13 +233,14 @@ class KubernetesSource:
             made = await self._made()
         unknown = frozenset(key for key in self._referred if self._is_unknown(key))
         now = asyncio.get_running_loop().time()
-        if not any(
-            (self._patience.holds(unknown, now), self._lenience.holds(self._missed(made), now))
-        ):
+        # Both are to hear of what there is to wait for.
+        is_unknown = self._patience.holds(unknown, now)
+        is_missing = self._lenience.holds(self._missed(made), now)
+        if not (is_unknown or is_missing):
             self._tell(made)
 
     def _missed(self, made: Contribution) -> Keys:
-        """Return what lacks something since now that it had, or was told of first."""
+        """Return the objects that lack something of which nobody was told yet."""
         known = self._contribution.value
         if not known.is_known:
             return frozenset()
